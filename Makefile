@@ -1,0 +1,43 @@
+# Everything a newcomer needs: `make demo` and `make test` do their own set-up.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test test-all lint format bench clean
+
+demo: .venv/ready
+	$(BIN)/prumo run studies/demo.yaml
+	$(BIN)/prumo report results/demo
+
+test: lint .venv/system-packages
+	$(BIN)/pytest -m "not slow"
+
+test-all: lint .venv/system-packages
+	$(BIN)/pytest
+
+lint: .venv/ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/ready
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv results
+
+.venv/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Prumo needs Python 3.11 or newer; try make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@
+
+# A browser for the tests of pages; where it cannot be installed, those tests skip and say so.
+.venv/system-packages: .venv/ready
+	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; \
+	fi
+	touch $@

@@ -1,0 +1,5 @@
+"""`python -m prumo`, the same as `prumo`."""
+
+from prumo.cli import main
+
+main()

@@ -1,0 +1,84 @@
+"""The exception tree: every error that a user can meet, in words for a user."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+class PrumoError(Exception):
+    """What went wrong, where, and what would be right. Printed without a traceback."""
+
+    exit_code = 2
+
+
+class InputError(PrumoError):
+    """Something the user gave cannot be used."""
+
+
+class StudyError(InputError):
+    """A study file is wrong at a known place, and perhaps at others too."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: Path | None = None,
+        line: int | None = None,
+        key: str = "",
+        others: Sequence[StudyError] = (),
+    ) -> None:
+        self.message = message
+        self.file = file
+        self.line = line
+        self.key = key
+        self.others = tuple(others)
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        place = str(self.file) if self.file else "study"
+        if self.line is not None:
+            place += f":{self.line}"
+        first = f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
+        return "\n".join([first, *map(str, self.others)])
+
+
+class BusyError(PrumoError):
+    """Another process holds what this one needs."""
+
+
+class StorageError(PrumoError):
+    """A file or folder cannot be read or written."""
+
+    @classmethod
+    def on_writing(cls, path: Path, error: OSError) -> Self:
+        """Say what a user can do about a file that cannot be written."""
+        return cls(
+            f"cannot write {path}: {error.strerror or error}. Finished runs are kept; "
+            "make room or give another folder, then run the same command again."
+        )
+
+
+class SetupError(PrumoError):
+    """An environment could not be made."""
+
+
+class UnavailableError(PrumoError):
+    """What was asked for does not exist here, with the reason."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint naming the nearest right spelling, or the choices when nothing is near.
+
+    >>> did_you_mean("replicatons", ["name", "replications"])
+    "did you mean 'replications'?"
+    """
+    choices = sorted(set(known))
+    near = get_close_matches(word, choices, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean '{near[0]}'?"
+    return f"known: {', '.join(choices)}" if choices else ""
