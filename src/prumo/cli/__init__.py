@@ -1,0 +1,96 @@
+"""The command line: one file per command, loaded only when that command is called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from prumo.version import __version__
+
+COMMANDS = {
+    "inspect": "Show this machine, its limits and its noise.",
+    "new": "Write a commented starter study.",
+    "plan": "Show the scenarios and runs of a study.",
+    "setup": "Make the isolated environments that a study needs.",
+    "run": "Run what is still missing of a study.",
+    "report": "Tables, statistics and one HTML page from a results folder.",
+    "merge": "Bring run folders from another machine into a results folder.",
+    "schema": "Print the JSON Schema of study files, for editors.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the flow."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command's file and take its `command`."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"prumo.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command when one is misspelt."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
+
+            ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the table of commands from the names alone."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example:  prumo new study.yaml && prumo plan study.yaml && prumo run study.yaml",
+)
+@click.version_option(__version__, prog_name="prumo")
+def group() -> None:
+    """How fast and for how much money a neural network trains, and how sure that is.
+
+    One flow: inspect → plan → setup → run → report.
+    """
+
+
+def main() -> None:
+    """Run the command line; errors become one clear message and an exit code."""
+    try:
+        code = group.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output left (`prumo plan … | head`): nothing more to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        from prumo.errors import PrumoError  # noqa: PLC0415 (only on the error path)
+
+        if not isinstance(error, PrumoError):
+            raise
+        click.echo(f"prumo: {error}", err=True)
+        sys.exit(error.exit_code)
+    sys.exit(code if isinstance(code, int) else 0)

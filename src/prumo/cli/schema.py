@@ -1,0 +1,19 @@
+"""`prumo schema`: print the JSON Schema of study files."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from prumo.study import Study
+
+
+@click.command("schema", epilog="Example:  prumo schema > study.schema.json")
+def command() -> None:
+    """Print the JSON Schema of study files, so that an editor can check and complete them."""
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Study.model_json_schema(),
+    }
+    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))

@@ -1,0 +1,204 @@
+"""What is wrong with a study although every section of it is well formed."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import TYPE_CHECKING
+
+from prumo.errors import did_you_mean
+from prumo.study.design import Space
+from prumo.study.invocation import RUN_PLACEHOLDERS, placeholders
+from prumo.study.parameters import MACHINE_NAMES, names_machine, parameter_levels
+from prumo.study.plan import allowed_count, occurring, scenario_count
+from prumo.study.problem import Problem, shown
+from prumo.study.rule import Rule, RuleError
+from prumo.study.training_parameters import DATASETS, TrainingParameters, check_value
+from prumo.study.workload import Command, Training
+from prumo_worker.networks import NetworkError, network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.study.model import Study
+    from prumo.study.problem import KeyPath
+    from prumo.study.scenario import Level
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_RESERVED = {*RUN_PLACEHOLDERS, "journal"}
+_MOST_FACTORS = 50
+
+
+def problems(study: Study) -> list[Problem]:
+    """Every problem between the sections of a study."""
+    found = [*_name_problems(study), *_level_problems(study)]
+    if isinstance(study.workload, Training):
+        found += _training_problems(study)
+    else:
+        found += _command_problems(study, study.workload)
+    found += _machine_problems(study)
+    if not all(study.factors.values()) or not study.factors:
+        return found
+    found += _rule_problems(study)
+    found += [
+        Problem(("design", *problem.path), problem.message)
+        for problem in study.design.problems(Space(study.factors))
+    ]
+    # Only a study that is right so far can be counted.
+    return found or list(_scenario_problems(study))
+
+
+def _name_problems(study: Study) -> Iterator[Problem]:
+    if not study.factors:
+        yield Problem(("factors",), "needs at least one factor")
+    if len(study.factors) > _MOST_FACTORS:
+        yield Problem(("factors",), f"more than {_MOST_FACTORS} factors")
+    for section, names in (("factors", study.factors), ("fixed", study.fixed)):
+        for name in names:
+            if not _NAME.fullmatch(name) or keyword.iskeyword(name):
+                yield Problem(
+                    (section, name), "a name has lower-case letters, digits and _ , as batch_size"
+                )
+            elif name in _RESERVED:
+                yield Problem((section, name), "this name has a meaning of its own; take another")
+    for name in study.factors.keys() & study.fixed.keys():
+        yield Problem(("fixed", name), "is also a factor; it can only be one of the two")
+
+
+def _level_problems(study: Study) -> Iterator[Problem]:
+    for name, levels in study.factors.items():
+        if not levels:
+            yield Problem(("factors", name), "needs at least one level")
+        seen: set[tuple[bool, Level]] = set()
+        for index, level in enumerate(levels):
+            if (isinstance(level, bool), level) in seen:
+                yield Problem(("factors", name, index), f"{shown(level)} is given twice")
+            seen.add((isinstance(level, bool), level))
+
+
+def _given(study: Study) -> Iterator[tuple[KeyPath, str, Level]]:
+    """Every value that the study gives to a parameter, with its place."""
+    for name, levels in study.factors.items():
+        for index, level in enumerate(levels):
+            yield ("factors", name, index), name, level
+    for name, level in study.fixed.items():
+        yield ("fixed", name), name, level
+
+
+def _training_problems(study: Study) -> Iterator[Problem]:
+    parameters = {*study.factors, *study.fixed}
+    if "network" not in parameters:
+        yield Problem(("fixed", "network"), "is required, here or as a factor")
+    known = [*TrainingParameters.model_fields, *MACHINE_NAMES]
+    for section, names in (("factors", study.factors), ("fixed", study.fixed)):
+        for name in names:
+            if name not in known:
+                yield Problem(
+                    (section, name),
+                    f"training has no such parameter; {did_you_mean(name, known)}",
+                )
+    for path, name, level in _given(study):
+        if name in TrainingParameters.model_fields:
+            yield from _value_problems(study, path, name, level)
+
+
+def _value_problems(study: Study, path: KeyPath, name: str, level: Level) -> Iterator[Problem]:
+    try:
+        check_value(name, level)
+    except ValueError as error:
+        yield Problem(path, str(error))
+        return
+    if name == "dataset" and isinstance(study.workload, Training):
+        known = [*DATASETS, *study.workload.data]
+        if level not in known:
+            hint = did_you_mean(str(level), known)
+            yield Problem(path, f"unknown data set '{level}'; {hint}")
+
+
+def _machine_problems(study: Study) -> Iterator[Problem]:
+    labels = [
+        (path, name, level) for path, name, level in _given(study) if names_machine(study, name)
+    ]
+    for path, _, level in labels:
+        if level not in study.machines:
+            hint = did_you_mean(str(level), study.machines)
+            yield Problem(path, f"{shown(level)} is not under `machines`" + (hint and f"; {hint}"))
+    if len({name for _, name, _ in labels}) > 1:
+        yield Problem(labels[0][0][:2], "give either `machine` or `environment`, not both")
+    has_device = any(machine.device for machine in study.machines.values())
+    for path, name, _ in _given(study):
+        if name == "device" and labels and has_device:
+            yield Problem(path[:2], "the device comes from the machine")
+            return
+
+
+def _command_problems(study: Study, command: Command) -> Iterator[Problem]:
+    known = {*parameter_levels(study), *RUN_PLACEHOLDERS}
+    templates: list[tuple[KeyPath, str]] = [
+        *((("workload", "command", index), word) for index, word in enumerate(command.command)),
+        *((("workload", "environment", name), text) for name, text in command.environment.items()),
+        (("workload", "directory"), command.directory),
+    ]
+    for path, template in templates:
+        try:
+            unknown = [name for name in placeholders(template) if name not in known]
+        except ValueError as error:
+            yield Problem(path, f"{shown(template)}: {error}")
+            continue
+        for name in unknown:
+            hint = did_you_mean(name, known)
+            yield Problem(path, f"'{{{name}}}' is not a parameter of the study; {hint}")
+
+
+def _rule_problems(study: Study) -> Iterator[Problem]:
+    for section, sources in (("exclude", study.exclude), ("only", study.only)):
+        for index, source in enumerate(sources):
+            try:
+                Rule.parse(source, study)
+            except RuleError as error:
+                yield Problem((section, index), str(error))
+
+
+def _scenario_problems(study: Study) -> Iterator[Problem]:
+    if isinstance(study.workload, Training):
+        yield from _batch_problems(study)
+        yield from _shape_problems(study)
+    rules = "only" if study.only else "exclude"
+    if study.design.kind in {"random", "latin_hypercube"}:
+        left, wanted = allowed_count(study), scenario_count(study)
+        if left < wanted:
+            yield Problem(("design", "size"), f"the rules leave {left} combinations, not {wanted}")
+    elif scenario_count(study) == 0:
+        yield Problem((rules,), "the rules leave no scenario")
+
+
+def _batch_problems(study: Study) -> Iterator[Problem]:
+    if "images" not in {*study.factors, *study.fixed}:
+        return
+    for values in occurring(study, ("batch_size", "images")):
+        batch_size, images = values["batch_size"], values["images"]
+        if isinstance(batch_size, int) and isinstance(images, int) and batch_size > images:
+            yield Problem(
+                _place(study, "batch_size", batch_size),
+                f"{batch_size} is more than the {images} images of the training",
+            )
+            return
+
+
+def _shape_problems(study: Study) -> Iterator[Problem]:
+    """Image sizes from which the layers of a network leave nothing."""
+    pairs = {
+        (str(values["network"]), values["image_size"])
+        for values in occurring(study, ("network", "image_size"))
+    }
+    for name, image_size in sorted(pairs):
+        try:
+            network(name, int(image_size), channels=3, classes=10)
+        except NetworkError as error:
+            yield Problem(_place(study, "image_size", image_size), str(error))
+
+
+def _place(study: Study, name: str, level: Level) -> KeyPath:
+    if name in study.factors:
+        return ("factors", name, study.factors[name].index(level))
+    return ("fixed", name) if name in study.fixed else ("factors",)

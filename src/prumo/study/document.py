@@ -1,0 +1,128 @@
+"""A YAML text as plain data, with the line of every key."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+from prumo.errors import StudyError
+from prumo.study.problem import KeyPath, Problem, study_error
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ruamel.yaml.nodes import Node
+
+# Far above any study, far below what a bomb of aliases or brackets needs.
+_DEEPEST = 12
+_MOST_NODES = 200_000
+
+_TAG = "tag:yaml.org,2002:"
+_TYPED_SCALARS = {f"{_TAG}{name}" for name in ("null", "bool", "int", "float", "str")}
+_TEXT_SCALARS = {f"{_TAG}{name}" for name in ("timestamp", "merge", "value")}
+
+
+@dataclass(frozen=True)
+class Document:
+    """The data of a YAML text and, for every place in it, its line."""
+
+    data: Any
+    lines: dict[KeyPath, int]
+
+
+def read_document(text: str, file: Path | None) -> Document:
+    """Read a YAML text; what is not plain data is an error with its line."""
+    yaml = YAML(typ="safe", pure=True)
+    root = _composed(yaml, text, file)
+    if root is None:
+        raise StudyError("the file is empty; `prumo new` writes a starter", file=file)
+    reader = _Reader(yaml)
+    try:
+        data = reader.value(root, ())
+    except _RefusedError as error:
+        raise StudyError(str(error), file=file) from None
+    if reader.problems:
+        raise study_error(reader.problems, reader.lines, file)
+    return Document(data, reader.lines)
+
+
+def _composed(yaml: YAML, text: str, file: Path | None) -> Node | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            root: Node | None = yaml.compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else None
+        raise StudyError(f"is not YAML: {error.problem}", file=file, line=line) from None
+    except RecursionError:
+        raise StudyError("is nested too deeply", file=file) from None
+    except (YAMLError, ValueError, LookupError) as error:
+        reason = str(error).splitlines()[0] if str(error) else "it cannot be read"
+        raise StudyError(f"is not YAML: {reason}", file=file) from None
+    return root
+
+
+class _RefusedError(Exception):
+    """The whole text is not worth reading further."""
+
+
+@dataclass
+class _Reader:
+    """Turns nodes into data, keeping lines and problems on the way."""
+
+    yaml: YAML
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    def value(self, node: Node, path: KeyPath) -> object:
+        self.lines.setdefault(path, node.start_mark.line + 1)
+        if len(self.lines) > _MOST_NODES:
+            raise _RefusedError("is too large for a study")
+        if len(path) > _DEEPEST:
+            raise _RefusedError("is nested too deeply")
+        if isinstance(node, ScalarNode):
+            return self._scalar(node, path)
+        if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        if isinstance(node, MappingNode) and node.tag == f"{_TAG}map":
+            return self._mapping(node, path)
+        self._note(path, f"the tag '{node.tag}' is not understood")
+        return None
+
+    def _mapping(self, node: MappingNode, path: KeyPath) -> dict[str, object]:
+        data: dict[str, object] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, ScalarNode):
+                self._note(path, "a key should be one word")
+                continue
+            key = str(key_node.value)
+            line = key_node.start_mark.line + 1
+            if key in data:
+                first = self.lines[*path, key]
+                self.lines[*path, key] = line
+                self._note((*path, key), f"is given twice, first in line {first}")
+                continue
+            self.lines[*path, key] = line
+            data[key] = self.value(value_node, (*path, key))
+        return data
+
+    def _scalar(self, node: ScalarNode, path: KeyPath) -> object:
+        if node.tag in _TEXT_SCALARS:
+            return node.value
+        if node.tag not in _TYPED_SCALARS:
+            self._note(path, f"the tag '{node.tag}' is not understood")
+            return None
+        try:
+            return self.yaml.constructor.construct_object(node)
+        except (YAMLError, ValueError, LookupError):
+            self._note(path, f"'{node.value:.50}' cannot be read")
+            return None
+
+    def _note(self, path: KeyPath, message: str) -> None:
+        self.problems.append(Problem(path, message))

@@ -1,0 +1,32 @@
+"""What makes two runs comparable, as a short hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from prumo.study.workload import Training
+
+if TYPE_CHECKING:
+    from prumo.study.model import Study
+    from prumo.study.scenario import Scenario
+
+_LENGTH = 16
+
+
+def fingerprint(study: Study, scenario: Scenario) -> str:
+    """Hash what a scenario's runs do; how they are measured and where files lie is left out."""
+    content = {"workload": _workload(study, scenario), "parameters": dict(scenario.parameters)}
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
+
+
+def _workload(study: Study, scenario: Scenario) -> dict[str, object]:
+    if not isinstance(study.workload, Training):
+        return study.workload.model_dump(mode="json")
+    return {
+        "kind": "training",
+        "version": study.framework_version(str(scenario.parameters["framework"])),
+        "data_given": scenario.parameters["dataset"] in study.workload.data,
+    }

@@ -1,0 +1,25 @@
+"""A machine of a study: the device to train on, and where its price is found."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from prumo.study.section import Section, Text, written_as
+from prumo.study.training_parameters import Device
+
+_PRICE = r"[a-z0-9-]+/[A-Za-z0-9._-]+@[a-z0-9-]+"
+
+Price = Annotated[
+    Text,
+    written_as(_PRICE, "provider/sku@region, as azure/Standard_F4s_v2@eastus"),
+    Field(json_schema_extra={"pattern": f"^{_PRICE}$"}),
+]
+
+
+class Machine(Section):
+    """One machine, under the label that a factor `machine` or `environment` uses."""
+
+    device: Device | None = None
+    """The device that its runs train on."""
+    price: Price | None = None
+    """Its price, as `provider/sku@region`."""

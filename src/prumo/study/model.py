@@ -1,0 +1,166 @@
+"""A study: the question, as its file puts it."""
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
+from ruamel.yaml import YAML
+
+from prumo.errors import StudyError
+from prumo.study.check import problems
+from prumo.study.design import DesignField, Full
+from prumo.study.machine import Machine
+from prumo.study.measure import MeasureSettings
+from prumo.study.order import Order, OrderField
+from prumo.study.parameters import parameter_levels
+from prumo.study.plan import scenarios
+from prumo.study.problem import KeyPath, Problem, problems_of, study_error
+from prumo.study.replication import Replications
+from prumo.study.rule import RuleSource
+from prumo.study.scenario import Level, Scenario
+from prumo.study.section import LevelField, Section, Text, refused, written_as
+from prumo.study.training_parameters import FrameworkName, Version
+from prumo.study.workload import Training, Workload
+
+_NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
+
+# Sections that no other section depends on: the rest can be checked without them.
+_INDEPENDENT = {"name", "description", "replications", "order", "versions", "measure"}
+
+
+def _checked_rule(value: object) -> object:
+    if isinstance(value, str | dict):
+        return value
+    raise refused("should be a condition in text, or a mapping of parameter to level")
+
+
+RuleField = Annotated[
+    RuleSource,
+    PlainValidator(_checked_rule),
+    WithJsonSchema({"type": ["string", "object"]}),
+]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a study came from: its file, the text as written, and the lines of its keys."""
+
+    source: Path | None = None
+    text: str = ""
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
+
+
+class Study(Section):
+    """Factors and levels, what one run does, how often and how it is measured."""
+
+    name: Annotated[
+        Text,
+        written_as(
+            _NAME, "lower-case letters, digits, -, _ and ., beginning with a letter or digit"
+        ),
+        Field(json_schema_extra={"pattern": f"^{_NAME}$"}),
+    ]
+    """Names the results folder: lower-case letters, digits, `-`, `_` and `.`."""
+    description: Text = ""
+    """Free text, shown in reports."""
+    workload: Workload
+    """What one run does."""
+    factors: dict[Text, tuple[LevelField, ...]]
+    """Factor → its levels, in order; the last factor varies fastest."""
+    fixed: dict[Text, LevelField] = Field(default_factory=dict)
+    """Parameters that are the same in every run."""
+    exclude: tuple[RuleField, ...] = ()
+    """Scenarios for which one of these rules holds are left out."""
+    only: tuple[RuleField, ...] = ()
+    """Scenarios for which one of these rules does not hold are left out."""
+    design: DesignField = Full()
+    """Which combinations of levels become scenarios."""
+    replications: Replications = 1
+    """Runs of every scenario: a number, or until a metric's mean is known well enough."""
+    order: OrderField = Order()
+    """In which order the runs happen."""
+    machines: dict[Text, Machine] = Field(default_factory=dict)
+    """Label → machine; the levels of a factor named `machine` or `environment`."""
+    versions: dict[FrameworkName, Version] = Field(default_factory=dict)
+    """Framework → version, where a level names none."""
+    measure: MeasureSettings = MeasureSettings()
+    """How runs are measured."""
+
+    _origin: Origin = PrivateAttr(default=Origin())
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], origin: Origin | None = None) -> Self:
+        """Check plain data, as from a notebook; what reads a file says where it came from."""
+        origin = origin or Origin()
+        try:
+            study = cls.model_validate(data, context=origin)
+        except ValidationError as error:
+            found = problems_of(error)
+            found += cls._further_problems(data, found)
+        else:
+            found = problems(study)
+            if not found:
+                return study
+        raise study_error(found, origin.lines, origin.source)
+
+    def model_post_init(self, context: Any, /) -> None:  # noqa: ANN401 (pydantic's signature)
+        """Remember where the study came from."""
+        if isinstance(context, Origin):
+            self._origin = context
+
+    @property
+    def source(self) -> Path | None:
+        """The file that the study was read from."""
+        return self._origin.source
+
+    @property
+    def folder(self) -> Path:
+        """The folder that relative paths of the study start from."""
+        return self.source.parent if self.source else Path()
+
+    @property
+    def text(self) -> str:
+        """The study as YAML, exactly as its author wrote it if there is a file."""
+        return self._origin.text or self._as_yaml()
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """The scenarios in the order of the factors, made one at a time."""
+        return scenarios(self)
+
+    def levels(self) -> dict[str, tuple[Level, ...]]:
+        """Every parameter of the scenarios with the values that it can take."""
+        return parameter_levels(self)
+
+    def framework_version(self, framework: str) -> str | None:
+        """The version that `name` or `name@version` asks for; None leaves it to Prumo."""
+        name, _, version = framework.partition("@")
+        return version or self.versions.get(name)
+
+    def data_paths(self) -> dict[str, Path]:
+        """Data set → its folder or file, absolute."""
+        if not isinstance(self.workload, Training):
+            return {}
+        folder = self.folder.absolute()
+        return {name: folder / Path(path).expanduser() for name, path in self.workload.data.items()}
+
+    def error(self, path: KeyPath, message: str) -> StudyError:
+        """An error at a place of this study."""
+        return study_error([Problem(path, message)], self._origin.lines, self.source)
+
+    def _as_yaml(self) -> str:
+        stream = io.StringIO()
+        YAML().dump(self.model_dump(mode="json", exclude_unset=True), stream)
+        return stream.getvalue()
+
+    @classmethod
+    def _further_problems(cls, data: Mapping[str, Any], found: list[Problem]) -> list[Problem]:
+        """What else is wrong, when the wrong sections do not matter to the others."""
+        wrong = {str(problem.path[0]) for problem in found if problem.path}
+        dependent = cls.model_fields.keys() - _INDEPENDENT
+        if not wrong or wrong & dependent:
+            return []
+        rest = {key: value for key, value in data.items() if key not in wrong}
+        return problems(cls.model_validate({"name": "unnamed", **rest}))

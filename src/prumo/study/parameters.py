@@ -1,0 +1,73 @@
+"""What a scenario's worker is told: defaults, fixed parameters, levels and the machine's device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo.study.training_parameters import TrainingParameters, defaults
+from prumo.study.workload import Training
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from prumo.study.model import Study
+    from prumo.study.scenario import Level
+
+MACHINE_NAMES = ("machine", "environment")
+
+
+def names_machine(study: Study, name: str) -> bool:
+    """Whether the levels of this parameter are labels of machines."""
+    return name in MACHINE_NAMES and (isinstance(study.workload, Training) or bool(study.machines))
+
+
+def constants(study: Study) -> dict[str, Level]:
+    """The parameters that are the same in every scenario."""
+    values = defaults() if isinstance(study.workload, Training) else {}
+    for name, level in study.fixed.items():
+        values |= contribution(study, name, level)
+    return values
+
+
+def contribution(study: Study, name: str, level: Level) -> dict[str, Level]:
+    """What one level says to the worker: itself and, for a machine, its label and device."""
+    if not names_machine(study, name):
+        return {name: _typed(level, name) if isinstance(study.workload, Training) else level}
+    values = {name: level, "machine": level}
+    machine = study.machines.get(str(level))
+    if machine and machine.device:
+        values["device"] = machine.device
+    return values
+
+
+def parameter_levels(study: Study) -> dict[str, tuple[Level, ...]]:
+    """Every parameter of the study's scenarios with the values that it can take."""
+    levels: dict[str, list[Level]] = {name: [level] for name, level in constants(study).items()}
+    for name, factor_levels in study.factors.items():
+        varied: dict[str, list[Level]] = {}
+        for level in factor_levels:
+            for parameter, value in contribution(study, name, level).items():
+                varied.setdefault(parameter, []).append(value)
+        for parameter, values in varied.items():
+            # A machine without a device leaves the default one in place.
+            kept = levels.get(parameter, []) if len(values) < len(factor_levels) else []
+            levels[parameter] = [*kept, *values]
+    return {name: tuple(values) for name, values in levels.items()}
+
+
+def factors_behind(study: Study, parameters: Collection[str]) -> list[str]:
+    """The factors on which any of these parameters depends."""
+    return [
+        name
+        for name, levels in study.factors.items()
+        if any(
+            not contribution(study, name, level).keys().isdisjoint(parameters) for level in levels
+        )
+    ]
+
+
+def _typed(level: Level, name: str) -> Level:
+    """Write a whole number as the fraction that its parameter is: 1 and 1.0 are one rate."""
+    field = TrainingParameters.model_fields.get(name)
+    is_whole = isinstance(level, int) and not isinstance(level, bool)
+    return float(level) if field and isinstance(field.default, float) and is_whole else level

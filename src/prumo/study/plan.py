@@ -1,0 +1,138 @@
+"""The scenarios of a study, one at a time, and how many there are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+from prumo.study.design import MOST_LISTED, DesignError, Full, Space
+from prumo.study.parameters import constants, contribution, factors_behind
+from prumo.study.replication import replication_range
+from prumo.study.rule import Rule
+from prumo.study.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from prumo.study.design import Combination
+    from prumo.study.model import Study
+    from prumo.study.scenario import Level
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much work a study is."""
+
+    scenarios: int
+    replications_minimum: int
+    replications_maximum: int
+    remarks: tuple[str, ...]
+
+    @property
+    def runs_minimum(self) -> int:
+        """The runs that are certain."""
+        return self.scenarios * self.replications_minimum
+
+    @property
+    def runs(self) -> int:
+        """The runs there can be at most."""
+        return self.scenarios * self.replications_maximum
+
+
+def plan_of(study: Study) -> Plan:
+    """Count a study's scenarios and runs."""
+    minimum, maximum = replication_range(study.replications)
+    remarks = tuple(study.design.remarks(Space(study.factors)))
+    return Plan(scenario_count(study), minimum, maximum, remarks)
+
+
+def scenarios(study: Study) -> Iterator[Scenario]:
+    """The study's scenarios in the order of its factors, numbered from 1."""
+    space = Space(study.factors)
+    selection = _Selection(study)
+    names = tuple(study.factors)
+    levels = tuple(study.factors.values())
+    try:
+        combinations = study.design.combinations(space, selection.allows)
+    except DesignError as error:
+        raise study.error(("design", "size"), str(error)) from None
+    for number, combination in enumerate(combinations, start=1):
+        factors = {
+            name: known[position]
+            for name, known, position in zip(names, levels, combination, strict=True)
+        }
+        yield Scenario(number, factors, selection.parameters(combination))
+
+
+def scenario_count(study: Study) -> int:
+    """The number of scenarios, without listing them where that can be helped."""
+    selection = _Selection(study)
+    space = Space(study.factors)
+    if not selection.has_rules or study.design.kind in {"random", "latin_hypercube"}:
+        return study.design.count(space)
+    if isinstance(study.design, Full):
+        return allowed_count(study)
+    return sum(1 for _ in study.design.combinations(space, selection.allows))
+
+
+def allowed_count(study: Study) -> int:
+    """The number of combinations that the rules leave, of all there are.
+
+    Only the factors that rules look at are gone through; the others multiply.
+    """
+    selection = _Selection(study)
+    free = prod(
+        len(levels) for name, levels in study.factors.items() if name not in selection.needs
+    )
+    if prod(len(study.factors[name]) for name in selection.needs) > MOST_LISTED:
+        return Space(study.factors).size
+    return free * sum(1 for _ in selection.projected(()))
+
+
+def occurring(study: Study, factors: Collection[str]) -> Iterator[dict[str, Level]]:
+    """The parameters, as far as these factors and the rules go, that scenarios can have."""
+    return _Selection(study).projected(factors)
+
+
+class _Selection:
+    """The rules of a study over combinations of its factors."""
+
+    def __init__(self, study: Study) -> None:
+        self._only = [Rule.parse(source, study) for source in study.only]
+        self._exclude = [Rule.parse(source, study) for source in study.exclude]
+        self._constants = constants(study)
+        self._contributions = [
+            [contribution(study, name, level) for level in levels]
+            for name, levels in study.factors.items()
+        ]
+        self._counts = {name: len(levels) for name, levels in study.factors.items()}
+        looked_at = {name for rule in (*self._only, *self._exclude) for name in rule.names}
+        self.has_rules = bool(self._only or self._exclude)
+        self.needs = factors_behind(study, looked_at)
+
+    def allows(self, combination: Combination) -> bool:
+        return not self.has_rules or self._keeps(self.parameters(combination))
+
+    def parameters(self, combination: Sequence[int]) -> dict[str, Level]:
+        values = self._constants.copy()
+        for levels, position in zip(self._contributions, combination, strict=True):
+            values.update(levels[position])
+        return values
+
+    def projected(self, factors: Collection[str]) -> Iterator[dict[str, Level]]:
+        """Allowed parameters, with only these factors and those of the rules varied."""
+        ranges = [
+            range(count if name in factors or name in self.needs else 1)
+            for name, count in self._counts.items()
+        ]
+        for combination in product(*ranges):
+            values = self.parameters(combination)
+            if self._keeps(values):
+                yield values
+
+    def _keeps(self, values: dict[str, Level]) -> bool:
+        return all(rule.holds(values) for rule in self._only) and not any(
+            rule.holds(values) for rule in self._exclude
+        )

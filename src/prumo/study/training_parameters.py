@@ -1,0 +1,128 @@
+"""The typed parameters of a training run, with their bounds and defaults."""
+
+import re
+from functools import cache
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from prumo.errors import did_you_mean
+from prumo.study.problem import describe
+from prumo.study.scenario import Level
+from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused
+from prumo_worker.data.catalog import CATALOG
+from prumo_worker.networks import NAMES as NETWORKS
+
+FRAMEWORKS = ("pytorch", "tensorflow", "mxnet", "jax", "caffe")
+DATASETS = tuple(CATALOG)
+
+_VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]*")
+
+
+def _no_gpu(value: Any) -> Any:  # noqa: ANN401 (not yet checked)
+    # The nearest spelling would be `tpu`.
+    if value == "gpu":
+        raise refused("'gpu' is not known; did you mean 'cuda'?")
+    return value
+
+
+Device = Annotated[Literal["cpu", "cuda", "tpu"], BeforeValidator(_no_gpu)]
+
+
+def _checked_version(version: str) -> str:
+    """Refuse what cannot be the version of a library."""
+    if not _VERSION.fullmatch(version):
+        raise refused(f"'{version}' is not a version such as 2.13.0")
+    return version
+
+
+def _checked_framework(framework: str) -> str:
+    """Refuse a framework that is not known; `name` or `name@version`."""
+    name, at, version = framework.partition("@")
+    if name not in FRAMEWORKS:
+        raise refused(f"unknown framework '{name}'; {did_you_mean(name, FRAMEWORKS)}")
+    if at:
+        _checked_version(version)
+    return framework
+
+
+def _checked_network(network: str) -> str:
+    if network not in NETWORKS:
+        raise refused(f"unknown network '{network}'; {did_you_mean(network, NETWORKS)}")
+    return network
+
+
+def _checked_framework_name(name: str) -> str:
+    if name not in FRAMEWORKS:
+        raise refused(f"unknown framework; {did_you_mean(name, FRAMEWORKS)}")
+    return name
+
+
+def _quoted_version(value: Any) -> Any:  # noqa: ANN401 (not yet checked)
+    if isinstance(value, int | float):
+        raise refused(f"put the version in quotes: '{value}'")
+    return value
+
+
+FrameworkName = Annotated[Text, AfterValidator(_checked_framework_name)]
+Version = Annotated[Text, BeforeValidator(_quoted_version), AfterValidator(_checked_version)]
+
+
+class TrainingParameters(Section):
+    """What a training run can be told, each as a factor or under `fixed`."""
+
+    framework: Annotated[Text, AfterValidator(_checked_framework)] = "pytorch"
+    """The library, as `pytorch` or `pytorch@2.13.0`."""
+    network: Annotated[Text, AfterValidator(_checked_network)]
+    """One of Prumo's networks."""
+    dataset: Text = "generated"
+    """A known data set, or a name given under `workload.data`."""
+    image_size: Annotated[WholeNumber, Field(ge=1, le=4096)] = 32
+    """Side of the square images in pixels."""
+    batch_size: Annotated[WholeNumber, Field(ge=1, le=65536)] = 128
+    """Images per step."""
+    epochs: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
+    """Passes over the training images."""
+    images: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """Number of training images; all of the data set when absent."""
+    optimizer: Literal["sgd", "adam"] = "sgd"
+    """The rule that changes the weights."""
+    learning_rate: Annotated[Number, Field(gt=0)] = 0.01
+    """Step width of the optimizer."""
+    momentum: Annotated[Number, Field(ge=0, lt=1)] = 0.9
+    """Momentum of `sgd`."""
+    weight_decay: Annotated[Number, Field(ge=0)] = 0.0
+    """Decay of the weights at every step."""
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    """Type of the numbers in which the network computes."""
+    channels_last: Truth = False
+    """Keep the channels of an image together in memory."""
+    threads: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """Compute threads; those of `measure` when absent."""
+    device: Device = "cpu"
+    """Where the network is trained; a machine's device comes first."""
+    seed: Annotated[WholeNumber, Field(ge=0, lt=2**32)] = 1
+    """Seed of weights, order of images and generated images."""
+
+
+def check_value(name: str, level: Level) -> None:
+    """Refuse a value that a known parameter cannot have; ValueError says what is wrong."""
+    try:
+        _adapter(name).validate_python(level)
+    except ValidationError as error:
+        raise ValueError(describe(error.errors()[0])) from None
+
+
+def defaults() -> dict[str, Level]:
+    """The parameters that have a value even when the study gives none."""
+    fields = TrainingParameters.model_fields
+    return {
+        name: field.default
+        for name, field in fields.items()
+        if not field.is_required() and field.default is not None
+    }
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(TrainingParameters, include_extras=True)[name])
