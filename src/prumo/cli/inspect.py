@@ -1,0 +1,66 @@
+"""`prumo inspect`: this machine, its limits and its noise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from prumo.machine.advice import Advice, advise
+from prumo.machine.description import Section, describe
+from prumo.machine.machine import inspect_machine, machine_facts
+
+ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
+
+
+@click.command(epilog="Example:  prumo inspect --path results --json > machine.json")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option(
+    "--path",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    help="Folder whose disk is looked at; the current one by default.",
+)
+@click.option("--quick", is_flag=True, help="Skip the repeated loop, which takes most of a second.")
+def command(as_json: bool, path: Path, quick: bool) -> None:
+    """Show this machine, its limits and its noise, with advice before measuring on it."""
+    machine = machine_facts(path) if quick else inspect_machine(path)
+    advice = advise(machine)
+    if as_json:
+        told = {**machine.as_dict(), "advice": [each.as_dict() for each in advice]}
+        click.echo(json.dumps(told, indent=2))
+    elif (console := Console()).is_terminal:
+        _print_tables(console, describe(machine), advice)
+    else:
+        _print_plain(describe(machine), advice)
+
+
+def _print_tables(console: Console, sections: list[Section], advice: list[Advice]) -> None:
+    for section in sections:
+        table = Table(title=section.title, title_justify="left", show_header=False, min_width=60)
+        table.add_column(style="cyan", no_wrap=True, min_width=20)
+        table.add_column(overflow="fold")
+        for label, value in section.rows:
+            table.add_row(label, escape(value))
+        console.print(table)
+    for each in advice:
+        seen, text = escape(each.seen), escape(each.text)
+        console.print(f"[yellow]![/yellow] [bold]{seen}[/bold]. {text}", highlight=False)
+    if not advice:
+        console.print(f"[green]✓[/green] {ALL_CLEAR}")
+
+
+def _print_plain(sections: list[Section], advice: list[Advice]) -> None:
+    for section in sections:
+        click.echo(section.title)
+        for label, value in section.rows:
+            click.echo(f"  {label}: {value}")
+        click.echo()
+    for each in advice:
+        click.echo(f"! {each.seen}. {each.text}")
+    if not advice:
+        click.echo(ALL_CLEAR)

@@ -1,0 +1,1 @@
+"""Where we are: hardware, limits, processes, noise."""
