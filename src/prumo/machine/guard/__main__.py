@@ -1,0 +1,35 @@
+"""`python -m prumo.machine.guard`: the guard's own process."""
+
+import json
+import os
+import signal
+from contextlib import suppress
+from dataclasses import asdict
+
+from prumo.machine.guard.order import Order
+from prumo.machine.guard.watch import Watch, become_subreaper
+from prumo.machine.process_tree import kill_own_descendants
+
+LIFELINE = 0
+REPORT = 1
+
+
+def main() -> None:
+    """Read the order, run it to its end, tell how it went; leave nothing running."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Unbuffered: what comes after the first line belongs to the watch.
+    with os.fdopen(LIFELINE, "rb", buffering=0, closefd=False) as lifeline:
+        line = lifeline.readline()
+    if not line.endswith(b"\n"):
+        return
+    become_subreaper()
+    try:
+        ending = Watch(Order(**json.loads(line)), LIFELINE).run()
+    finally:
+        kill_own_descendants()
+    # Prumo may be gone by now, and then nobody asks.
+    with suppress(BrokenPipeError):
+        os.write(REPORT, json.dumps(asdict(ending)).encode() + b"\n")
+
+
+main()

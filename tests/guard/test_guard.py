@@ -1,0 +1,174 @@
+"""A guarded command ends with everything it started, however Prumo or the command ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from prumo.machine.guard.order import Ending, Order
+from prumo.machine.guard.process import GuardedProcess
+
+
+def ending_of(command: list[str], folder: Path, **limits: Any) -> Ending:
+    with GuardedProcess(order(command, folder, **limits)) as process:
+        return wait_for(process)
+
+
+def order(command: list[str], folder: Path, **limits: Any) -> Order:
+    return Order(
+        command=command,
+        directory=str(folder),
+        environment=dict(os.environ),
+        log=str(folder / "worker.log"),
+        **limits,
+    )
+
+
+def wait_for(process: GuardedProcess) -> Ending:
+    while (ending := process.wait(1)) is None:
+        pass
+    return ending
+
+
+def shell(text: str) -> list[str]:
+    return ["sh", "-c", text]
+
+
+def is_running(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def pid_in(path: Path) -> int:
+    for _ in range(500):
+        if path.exists() and path.read_text().strip():
+            return int(path.read_text())
+        time.sleep(0.01)
+    raise AssertionError(f"{path} was never written")
+
+
+def gone(pid: int) -> bool:
+    for _ in range(500):
+        if not is_running(pid):
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_exit_code_and_output_are_kept(tmp_path: Path) -> None:
+    ending = ending_of(shell("echo out; echo err >&2; exit 3"), tmp_path)
+    assert (ending.exit_code, ending.signal, ending.cause) == (3, None, None)
+    assert (tmp_path / "worker.log").read_text().split() == ["out", "err"]
+
+
+def test_a_fatal_signal_is_told(tmp_path: Path) -> None:
+    assert ending_of(shell("kill -SEGV $$"), tmp_path).signal == signal.SIGSEGV
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [(["no-such-program"], "command not found"), (["/etc/passwd"], "not an executable")],
+)
+def test_what_cannot_be_started_is_told(tmp_path: Path, command: list[str], words: str) -> None:
+    assert words in ending_of(command, tmp_path).failure
+
+
+def test_a_missing_folder_is_told(tmp_path: Path) -> None:
+    guarded = Order(["true"], str(tmp_path / "absent"), {}, str(tmp_path / "log"))
+    with GuardedProcess(guarded) as process:
+        assert "no such folder" in wait_for(process).failure
+
+
+def test_a_worker_that_ignores_sigterm_is_killed_after_its_timeout(tmp_path: Path) -> None:
+    ending = ending_of(
+        shell("trap '' TERM; while true; do sleep 0.05; done"),
+        tmp_path,
+        timeout_seconds=0.2,
+        stop_seconds=0.2,
+    )
+    assert (ending.cause, ending.signal) == ("timeout", signal.SIGKILL)
+
+
+def test_a_worker_that_ends_on_sigterm_may_say_its_last_words(tmp_path: Path) -> None:
+    ending = ending_of(
+        shell("trap 'echo bye; exit 7' TERM; while true; do sleep 0.05; done"),
+        tmp_path,
+        timeout_seconds=0.3,
+    )
+    assert (ending.cause, ending.exit_code) == ("timeout", 7)
+    assert "bye" in (tmp_path / "worker.log").read_text()
+
+
+def test_a_worker_that_forks_and_dies_leaves_nothing_behind(tmp_path: Path) -> None:
+    daemon = (
+        "setsid sh -c 'echo $$ > daemon.pid; sleep 600' & while ! [ -s daemon.pid ]; do :; done"
+    )
+    ending = ending_of(shell(daemon), tmp_path)
+    assert ending.exit_code == 0
+    assert ending.left_behind >= 1
+    assert not is_running(pid_in(tmp_path / "daemon.pid"))
+
+
+def test_a_flood_of_output_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
+    ending = ending_of(
+        shell("echo first; yes | head -c 20000000; echo last"), tmp_path, log_bytes=100_000
+    )
+    text = (tmp_path / "worker.log").read_text()
+    assert ending.exit_code == 0
+    assert text.startswith("first\n")
+    assert text.endswith("last\n")
+    assert len(text) < 2_000_000
+    assert ending.log_omitted_bytes > 10_000_000
+
+
+def test_a_watched_memory_cap_ends_the_run(tmp_path: Path) -> None:
+    hungry = "held = bytearray(400 << 20); import time; time.sleep(600)"
+    ending = ending_of([sys.executable, "-c", hungry], tmp_path, memory_bytes=100 << 20)
+    assert ending.cause == "memory"
+
+
+def test_affinity_binds_the_command(tmp_path: Path) -> None:
+    cpu = min(os.sched_getaffinity(0))
+    show = "import os; print(sorted(os.sched_getaffinity(0)))"
+    ending_of([sys.executable, "-c", show], tmp_path, affinity=[cpu])
+    assert (tmp_path / "worker.log").read_text().strip() == f"[{cpu}]"
+
+
+def test_stop_and_kill_end_the_command(tmp_path: Path) -> None:
+    with GuardedProcess(order(shell("trap '' TERM; sleep 600; sleep 600"), tmp_path)) as process:
+        process.stop()
+        process.kill()
+        assert wait_for(process).cause == "stopped"
+
+
+def test_nothing_outlives_a_controller_that_is_killed(tmp_path: Path) -> None:
+    controller = f"""
+import sys; sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
+from prumo.machine.guard.order import Order
+from prumo.machine.guard.process import GuardedProcess
+import os
+words = ["sh", "-c", "echo $$ > worker.pid; setsid sleep 600 & echo $! > daemon.pid; sleep 600"]
+with GuardedProcess(Order(words, {str(tmp_path)!r}, dict(os.environ), "log")) as process:
+    process.wait(600)
+"""
+    running = subprocess.Popen([sys.executable, "-c", controller], cwd=tmp_path)
+    pids = [pid_in(tmp_path / "worker.pid"), pid_in(tmp_path / "daemon.pid")]
+    running.kill()
+    running.wait()
+    assert all(gone(pid) for pid in pids)
+
+
+def test_a_guard_that_is_killed_takes_its_command_with_it(tmp_path: Path) -> None:
+    command = shell("echo $$ > worker.pid; sleep 600")
+    with GuardedProcess(order(command, tmp_path)) as process:
+        pid = pid_in(tmp_path / "worker.pid")
+        os.kill(process.guard_pid, signal.SIGKILL)
+        assert "guard" in wait_for(process).failure
+    assert gone(pid)
