@@ -1,0 +1,123 @@
+"""`prumo setup`: make, list and remove the isolated environments of frameworks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.cli.setup_progress import shown_progress
+from prumo.environment import ensure, environments, find_framework, remove, study_requests
+from prumo.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.environment import Environment, Request
+
+EPILOG = """\b
+Examples:
+  prumo setup study.yaml             every framework that the study compares
+  prumo setup pytorch                the version that Prumo was tested with
+  prumo setup pytorch@2.12.0+cpu     another version, in the build for processors
+  prumo setup --list
+  prumo setup --remove pytorch-2.13.0-cpu-1a2b3c4d5e
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("names", metavar="[STUDY|FRAMEWORK[@VERSION]|NAME]...", nargs=-1)
+@click.option("--list", "listing", is_flag=True, help="List the environments that there are.")
+@click.option("--remove", "removing", is_flag=True, help="Remove environments by NAME, or `all`.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool) -> None:
+    """Make the isolated environments that a study needs.
+
+    Each framework and version gets a virtual environment of its own in the user's cache
+    (PRUMO_CACHE names another place), installed with pip and its configuration. One that is there
+    already is used as it is.
+    """
+    if listing and removing:
+        raise click.UsageError("--list and --remove exclude each other")
+    if not names and not listing:
+        raise click.UsageError("name a study file, a framework, or an environment with --remove")
+    if listing:
+        _print(environments(), as_json=as_json)
+    elif removing:
+        _remove(names, as_json=as_json)
+    else:
+        _set_up(names, as_json=as_json)
+
+
+def _set_up(names: Sequence[str], *, as_json: bool) -> None:
+    requests = {request.name: request for name in names for request in _requests(name)}
+    with shown_progress() as progress:
+        made = [ensure(request, progress) for request in requests.values()]
+    _print(made, as_json=as_json)
+
+
+def _requests(name: str) -> Sequence[Request]:
+    """What a study needs, or the framework that is named."""
+    path = Path(name)
+    if path.is_file() or path.suffix in {".yaml", ".yml"}:
+        return _requests_of_study(path)
+    return [find_framework(name)]
+
+
+def _requests_of_study(path: Path) -> Sequence[Request]:
+    from prumo.study import load  # noqa: PLC0415 (slow to import, and only a study needs it)
+
+    needs = study_requests(load(path))
+    if needs.unavailable and not needs.requests:
+        raise UnavailableError("; ".join(needs.unavailable))
+    for reason in needs.unavailable:
+        click.echo(f"{path}: {reason}; its runs will be marked as unavailable", err=True)
+    if not needs.requests:
+        click.echo(f"{path}: its runs are commands, which need no environment", err=True)
+    return needs.requests
+
+
+def _remove(names: Sequence[str], *, as_json: bool) -> None:
+    if tuple(names) == ("all",):
+        names = [environment.name for environment in environments()]
+    removed = [remove(name) for name in names]
+    if as_json:
+        click.echo(json.dumps({"removed": [environment.as_json() for environment in removed]}))
+        return
+    for environment in removed:
+        click.echo(f"removed {environment.name} ({_megabytes(environment)})")
+
+
+def _print(found: Sequence[Environment], *, as_json: bool) -> None:
+    if as_json:
+        content = {"environments": [environment.as_json() for environment in found]}
+        click.echo(json.dumps(content, indent=2))
+        return
+    for row in _aligned([_row(environment) for environment in found]):
+        click.echo(row)
+
+
+def _row(environment: Environment) -> list[str]:
+    return [
+        environment.name,
+        environment.framework,
+        environment.build,
+        _megabytes(environment),
+        environment.created,
+        str(environment.path),
+    ]
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    heads = ["name", "framework", "version", "size", "created", "path"]
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in ([heads, *rows] if rows else [])
+    ]
+
+
+def _megabytes(environment: Environment) -> str:
+    return f"{environment.size_bytes / 1e6:.0f} MB"

@@ -1,0 +1,56 @@
+"""How `prumo setup` shows its progress: a status line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.status import Status
+
+    from prumo.environment.progress import Progress
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A listener for the standard error, so that the standard output stays for results."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield PlainProgress()
+        return
+    with console.status("") as status:
+        yield StatusProgress(status)
+
+
+class PlainProgress:
+    """Every piece of news on a line of its own."""
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        click.echo(text, err=True)
+
+    def show(self, text: str) -> None:
+        """Print it, set off."""
+        click.echo(f"  {text}", err=True)
+
+
+class StatusProgress:
+    """One line that says what is happening now; what is worth keeping goes above it."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def say(self, text: str) -> None:
+        """Print it above the status line."""
+        self._status.console.print(escape(text), highlight=False)
+
+    def show(self, text: str) -> None:
+        """Put it in the status line, cut to the terminal's width."""
+        room = max(20, self._status.console.width - 4)
+        self._status.update(escape(text if len(text) <= room else text[: room - 1] + "…"))

@@ -1,0 +1,28 @@
+"""Isolated framework installations with locks.
+
+Each framework and version lives in a virtual environment of its own in the user's cache, so that
+two versions of one library, or two libraries that cannot share a numpy, can be compared.
+"""
+
+from prumo.environment.framework import Framework, Request
+from prumo.environment.frameworks import FRAMEWORKS, find_framework
+from prumo.environment.record import Environment
+from prumo.environment.setup import ensure
+from prumo.environment.store import environments, existing, remove
+from prumo.environment.study_requests import StudyRequests, study_requests
+from prumo.environment.worker_source import worker_path
+
+__all__ = [
+    "FRAMEWORKS",
+    "Environment",
+    "Framework",
+    "Request",
+    "StudyRequests",
+    "ensure",
+    "environments",
+    "existing",
+    "find_framework",
+    "remove",
+    "study_requests",
+    "worker_path",
+]

@@ -1,0 +1,40 @@
+"""The user's cache: what Prumo can make again and so keeps outside any project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from prumo.errors import StorageError
+
+ENVIRONMENTS = "environments"
+LOGS = "logs"
+RESERVATIONS = "reservations"
+WORKER = "worker"
+
+
+def cache_folder() -> Path:
+    """`PRUMO_CACHE`, or the place that the operating system has for caches."""
+    named = os.environ.get("PRUMO_CACHE")
+    return Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("prumo")
+
+
+def made_folder(part: str) -> Path:
+    """A folder of the cache, made if it is not there."""
+    folder = cache_folder() / part
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cache_error(error) from error
+    return folder
+
+
+def cache_error(error: OSError) -> StorageError:
+    """The error for a cache that cannot be written, with the way out."""
+    reason = error.strerror or str(error)
+    return StorageError(
+        f"cannot write in the cache {error.filename or cache_folder()}: {reason}; "
+        "PRUMO_CACHE can name another folder"
+    )

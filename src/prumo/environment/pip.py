@@ -1,0 +1,106 @@
+"""An environment's own pip, with the user's own configuration."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from prumo.errors import SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from prumo.environment.progress import Progress
+    from prumo.environment.session import Session
+
+# These would make pip install elsewhere, or see packages of elsewhere.
+_REDIRECTING = {
+    "PIP_DRY_RUN",
+    "PIP_PREFIX",
+    "PIP_PYTHON",
+    "PIP_ROOT",
+    "PIP_TARGET",
+    "PYTHONHOME",
+    "PYTHONPATH",
+}
+# What the user has set decides where packages come from, not how pip talks to us.
+_TALK = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "PIP_NO_COLOR": "1",
+    "PIP_NO_INPUT": "1",
+    "PIP_PROGRESS_BAR": "off",
+    "PIP_QUIET": "0",
+    "PIP_USER": "0",
+    "PIP_VERBOSE": "0",
+}
+_ACTIVITIES = (
+    (re.compile(r"\s*Collecting (\S+)"), "looking for {}"),
+    (
+        re.compile(r"\s*(?:Downloading|Using cached) (\S+\.(?:whl|tar\.gz)(?: \(.*\))?)"),
+        "taking {}",
+    ),
+    (re.compile(r"Processing .*?([^/]+\.whl)"), "taking {}"),
+    (re.compile(r"\s*Building wheel for (\S+)"), "building {}"),
+    (re.compile(r"Installing collected packages: (.*)"), "installing {}"),
+)
+
+
+def pip_environment() -> dict[str, str]:
+    """This process's environment without what would lead an installation astray."""
+    kept = {name: value for name, value in os.environ.items() if name not in _REDIRECTING}
+    return kept | _TALK
+
+
+def offered_versions(session: Session, python: Path, package: str) -> list[str]:
+    """Every version of a package that pip could install here, newest first."""
+    failure = (
+        f"pip finds no {package}: is the network, a proxy or an index of `pip config list` "
+        "out of reach?"
+    )
+    lines = _pip(session, python, ["index", "versions", "--pre", package], failure)
+    for line in lines:
+        if line.startswith("Available versions:"):
+            return [version.strip() for version in line.partition(":")[2].split(",")]
+    raise SetupError(f"{failure}\nthe whole log: {session.log_path}")
+
+
+def install(
+    session: Session,
+    python: Path,
+    requirements: Sequence[str],
+    *,
+    constraints: Path | None,
+    progress: Progress,
+) -> None:
+    """Install requirements, held to the pins of a lock where there is one."""
+    words = ["install", *requirements]
+    if constraints:
+        words += ["--constraint", str(constraints)]
+
+    def follow(line: str) -> None:
+        if activity := _activity(line):
+            progress.show(activity)
+
+    failure = f"pip could not install {' '.join(requirements)}"
+    session.run(
+        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
+    )
+
+
+def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
+    return session.run(_command(python, words), environment=pip_environment(), failure=failure)
+
+
+def _command(python: Path, words: Sequence[str]) -> list[str]:
+    # -I: no PYTHON* variable and no package of the user's own may leak in; pip's configuration may.
+    return [str(python), "-I", "-u", "-m", "pip", *words]
+
+
+def _activity(line: str) -> str:
+    """What pip is doing, in a few words; empty when a line is no news."""
+    for pattern, words in _ACTIVITIES:
+        if match := pattern.match(line):
+            return words.format(match[1])
+    return ""

@@ -1,0 +1,110 @@
+"""A finished environment, and the marker file that makes it one."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import distributions
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prumo.environment.framework import Request
+
+MARKER = "environment.json"
+OUTCOME = "lock.txt"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An installation that can be used."""
+
+    name: str
+    path: Path
+    framework: str
+    version: str
+    variant: str
+    build: str
+    """The full version that was installed: `2.13.0+cpu`."""
+    python_version: str
+    lock_hash: str
+    created: str
+    size_bytes: int
+    packages: Mapping[str, str]
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that has the framework."""
+        return python_of(self.path)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return asdict(self) | {"path": str(self.path), "python": str(self.python)}
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of the environment in a folder."""
+    return folder / "bin" / "python"
+
+
+def read_environment(folder: Path) -> Environment | None:
+    """The environment in a folder; none without a whole marker or without its Python."""
+    try:
+        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        environment = Environment(name=folder.name, path=folder, **marker)
+    except (OSError, ValueError, TypeError):
+        return None
+    # The Python that it was made with may have been removed since.
+    return environment if environment.python.exists() else None
+
+
+def finish_environment(folder: Path, request: Request, build: str) -> Environment:
+    """Write down what a folder holds; from the marker on, it can be used."""
+    packages = _packages(folder)
+    pins = "".join(f"{name}=={version}\n" for name, version in packages.items())
+    (folder / OUTCOME).write_text(pins, encoding="utf-8")
+    environment = Environment(
+        name=folder.name,
+        path=folder,
+        framework=request.framework.name,
+        version=request.version,
+        variant=request.variant,
+        build=build,
+        python_version=_python_version(folder),
+        lock_hash=request.lock_hash,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        size_bytes=_size_bytes(folder),
+        packages=packages,
+    )
+    marker = {
+        key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
+    }
+    write_whole(folder / MARKER, json.dumps(marker, indent=2) + "\n")
+    return environment
+
+
+def _packages(folder: Path) -> dict[str, str]:
+    site_packages = [str(path) for path in folder.glob("lib/python*/site-packages")]
+    found = {
+        distribution.name.lower().replace("_", "-"): distribution.version
+        for distribution in distributions(path=site_packages)
+    }
+    return dict(sorted(found.items()))
+
+
+def _python_version(folder: Path) -> str:
+    settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    pairs = (line.partition("=") for line in settings)
+    return {key.strip(): value.strip() for key, _, value in pairs}["version"]
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(
+        (Path(root) / name).lstat().st_size for root, _, names in os.walk(folder) for name in names
+    )

@@ -1,0 +1,100 @@
+"""The commands of one set-up: logged, followed, and ended together with this process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from prumo.errors import SetupError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+LEASH = Path(__file__).with_name("leash.py")
+_STOP_SECONDS = 5.0
+_SHOWN_LINES = 6
+
+
+@dataclass(frozen=True)
+class Session:
+    """Where the commands of one set-up write, and what they hold while they live."""
+
+    log: TextIO
+    log_path: Path
+    reservation: int
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        environment: Mapping[str, str],
+        failure: str,
+        on_line: Callable[[str], None] = lambda _: None,
+    ) -> list[str]:
+        """Run a command to its end and give its output, or fail with what it said.
+
+        Args:
+            command: the words.
+            environment: the child's environment variables.
+            failure: what went wrong if it fails, in a user's words.
+            on_line: called with every line of its output.
+        """
+        self.log.write(f"$ {shlex.join(command)}\n")
+        self.log.flush()
+        lines: list[str] = []
+        with self._start(command, environment) as process:
+            try:
+                for line in process.stdout or ():
+                    self.log.write(line)
+                    self.log.flush()
+                    lines.append(line.rstrip())
+                    on_line(lines[-1])
+            except BaseException:
+                _stop(process)
+                raise
+        if process.returncode:
+            said = "".join(f"\n  {line}" for line in _meaningful(lines))
+            raise SetupError(f"{failure}{said}\nthe whole log: {self.log_path}")
+        return lines
+
+    def _start(
+        self, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", str(LEASH), str(os.getpid()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env=environment,
+            pass_fds=(self.reservation,),
+            process_group=0,
+        )
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Let pip remove its temporary files, which can be large; then insist."""
+    try:
+        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+            os.killpg(process.pid, signal.SIGINT)
+            process.wait(timeout=_STOP_SECONDS)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _meaningful(lines: Sequence[str]) -> list[str]:
+    """The errors that pip names and the network's last trouble; else the end of what was said."""
+    spoken = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in spoken if line.startswith("ERROR:")]
+    retries = [line for line in spoken if line.startswith("WARNING:") and "etrying" in line]
+    return list(dict.fromkeys([*retries[-1:], *errors] if errors else spoken))[-_SHOWN_LINES:]

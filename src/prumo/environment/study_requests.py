@@ -1,0 +1,36 @@
+"""The environments that a study needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prumo.environment.frameworks import find_framework
+from prumo.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from prumo.environment.framework import Request
+    from prumo.study import Study
+
+
+@dataclass(frozen=True)
+class StudyRequests:
+    """What to set up for a study, and why its other frameworks cannot be."""
+
+    requests: tuple[Request, ...]
+    unavailable: tuple[str, ...]
+
+
+def study_requests(study: Study) -> StudyRequests:
+    """Look at the frameworks of all scenarios; a study of commands has none."""
+    if study.workload.kind == "command":
+        return StudyRequests((), ())
+    frameworks = [str(scenario.parameters["framework"]) for scenario in study.scenarios()]
+    requests: list[Request] = []
+    unavailable: list[str] = []
+    for framework in dict.fromkeys(frameworks):
+        try:
+            requests.append(find_framework(framework, versions=study.versions))
+        except UnavailableError as error:
+            unavailable.append(str(error))
+    return StudyRequests(tuple(requests), tuple(unavailable))

@@ -1,0 +1,132 @@
+"""Set-ups that are killed, interrupted, or started twice, in real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes_environment import GATE, Heard
+from prumo.environment import ensure, environments, find_framework
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+SET_UP = """
+from prumo.environment import ensure, find_framework
+print(ensure(find_framework("pytorch", gpu=False)).name)
+"""
+DEADLINE_SECONDS = 120
+
+
+@pytest.fixture
+def folder(cache: Path) -> Path:
+    """Where the set-up puts its environment."""
+    return cache / "environments" / find_framework("pytorch", gpu=False).name
+
+
+def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(folder: Path) -> None:
+    with _other_process() as other:
+        _wait_until(lambda: _is_bootstrapping(folder))
+        other.kill()
+    _wait_until(lambda: not _commands_in(folder))
+    assert folder.is_dir()
+    assert environments() == []
+    (folder / "leftover").touch()
+
+    made = ensure(find_framework("pytorch", gpu=False))
+
+    assert made.path == folder
+    assert made.build == "2.13.0+cpu"
+    assert not (folder / "leftover").exists()
+    assert environments() == [made]
+
+
+def test_an_interrupted_set_up_removes_what_it_made(folder: Path, heard: Heard) -> None:
+    interrupter = threading.Thread(target=_interrupt_bootstrap, args=(folder,))
+    interrupter.start()
+
+    with pytest.raises(KeyboardInterrupt):
+        ensure(find_framework("pytorch", gpu=False), heard)
+
+    interrupter.join()
+    assert not folder.exists()
+    assert "removing what it made" in heard.said[-1]
+    assert _commands_in(folder) == []
+
+
+def test_two_set_ups_at_once_make_one_environment(folder: Path, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    waiting = _OpensGate(gate)
+    with _other_process(**{GATE: str(gate)}) as other:
+        _wait_until(lambda: any("import torch" in command for command in _commands_in(folder)))
+
+        made = ensure(find_framework("pytorch", gpu=False), waiting)
+
+        output, _ = other.communicate(timeout=DEADLINE_SECONDS)
+    assert output.strip() == made.name
+    assert waiting.said == [f"{made.name} is being set up by another process; waiting for it"]
+    assert waiting.shown == []
+    assert [path.name for path in folder.parent.iterdir()] == [made.name]
+
+
+class _OpensGate(Heard):
+    """Lets the other set-up finish as soon as this one says that it waits."""
+
+    def __init__(self, gate: Path) -> None:
+        super().__init__()
+        self._gate = gate
+
+    def say(self, text: str) -> None:
+        super().say(text)
+        self._gate.touch()
+
+
+@contextlib.contextmanager
+def _other_process(**variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A set-up in a process of its own."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SET_UP],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | variables,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _interrupt_bootstrap(folder: Path) -> None:
+    _wait_until(lambda: _is_bootstrapping(folder))
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def _is_bootstrapping(folder: Path) -> bool:
+    """Whether pip is being installed, by a process of a process of the set-up's."""
+    return any("runpy.run_module" in command for command in _commands_in(folder))
+
+
+def _commands_in(folder: Path) -> list[str]:
+    """The command lines of all processes that have to do with a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(path.read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return [command for command in found if str(folder) in command]
+
+
+def _wait_until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + DEADLINE_SECONDS
+    while not condition():
+        assert time.monotonic() < limit, "waited in vain"
+        time.sleep(0.02)
