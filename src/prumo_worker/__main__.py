@@ -1,0 +1,55 @@
+"""The worker process: `python -m prumo_worker TASK.json`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from pathlib import Path
+
+from prumo_worker.failure import TaskError, kind_of
+from prumo_worker.journal import Journal
+from prumo_worker.task import PROTOCOL, Task, read_task
+
+
+def main(arguments: list[str]) -> int:
+    """Do one task; 0 after `finished`, 1 after `failed`, 2 when called wrongly."""
+    if len(arguments) != 1:
+        sys.stderr.write("usage: python -m prumo_worker TASK.json\n")
+        return 2
+    try:
+        task = read_task(Path(arguments[0]))
+        journal = Journal(task.journal)
+    except (TaskError, OSError) as error:
+        sys.stderr.write(f"prumo_worker: {error}\n")
+        return 1
+    return _work(task, journal)
+
+
+def _work(task: Task, journal: Journal) -> int:
+    journal.event("started", pid=os.getpid(), python=platform.python_version(), protocol=PROTOCOL)
+    try:
+        # Imported here so that a missing numpy is a failure in the journal like any other.
+        from prumo_worker.train import train  # noqa: PLC0415
+
+        metrics = train(task, journal)
+    except Exception as error:  # noqa: BLE001 (whatever it is, the journal must say so)
+        traceback.print_exc()
+        kind = kind_of(error)
+        journal.event("failed", kind=kind, message=_message(error, kind))
+        return 1
+    journal.event("finished", metrics=metrics)
+    return 0
+
+
+def _message(error: Exception, kind: str) -> str:
+    """The error in one line, with its type where its words were not written for a person."""
+    words = str(error).strip().partition("\n")[0]
+    if words and kind != "crashed":
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

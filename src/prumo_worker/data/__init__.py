@@ -1,0 +1,1 @@
+"""Data sets that the user names, and generated stand-ins of the same shape."""

@@ -1,0 +1,55 @@
+"""Batches in an order that depends on the seed and the epoch alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo_worker.data.dataset import Dataset
+
+Batch = tuple[np.ndarray, np.ndarray]
+"""Images as float32 from -1 to 1 and labels as int64."""
+
+_SCALE = np.float32(1 / 127.5)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Gives every image once per epoch, the last batch with what remains."""
+
+    dataset: Dataset
+    batch_size: int
+    seed: int
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch, converted one at a time: the images stay bytes in memory."""
+        order = self._order(number)
+        for start in range(0, len(order), self.batch_size):
+            yield self._batch(order[start : start + self.batch_size])
+
+    def warm_up(self, steps: int) -> Iterator[Batch]:
+        """Batches for a rehearsal: whole ones, and at last one of the epoch's last size.
+
+        A framework that compiles for a batch size has then met every size it will be timed with.
+        """
+        order = self._order(0)
+        last = len(order) % self.batch_size
+        for step in range(1, steps + 1):
+            size = last if last and 1 < step == steps else self.batch_size
+            yield self._batch(order[:size])
+
+    def _order(self, epoch: int) -> np.ndarray:
+        stream = np.random.SeedSequence(self.seed, spawn_key=(epoch,))
+        generator = np.random.Generator(np.random.PCG64(stream))
+        order: np.ndarray = generator.permutation(len(self.dataset.labels))
+        return order
+
+    def _batch(self, chosen: np.ndarray) -> Batch:
+        images = np.multiply(self.dataset.images[chosen], _SCALE, dtype=np.float32)
+        images -= 1
+        return images, self.dataset.labels[chosen]

@@ -1,0 +1,60 @@
+"""The journal: JSON lines that the worker appends and the controller reads."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Journal:
+    """Appends events to a file, each line whole.
+
+    Strict JSON has no word for NaN or infinity. Such a number is written as `null` and its field
+    is named in the event's `not_finite` list, with dots for nesting:
+
+        {"event": "step", "time": 1.0, "loss": null, "not_finite": ["loss"]}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def event(self, event: str, /, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
+        """Write one event, stamped with the present time."""
+        self.events(event, [fields])
+
+    def events(self, event: str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write many events of one name at once; a row may bring a `time` of its own."""
+        now = time.time()
+        lines = [_line({"event": event, "time": now, **row}) for row in rows]
+        remaining = "".join(lines).encode()
+        while remaining:
+            remaining = remaining[os.write(self._descriptor, remaining) :]
+
+    def close(self) -> None:
+        """Give the file back."""
+        os.close(self._descriptor)
+
+
+def _line(event: dict[str, Any]) -> str:
+    not_finite: list[str] = []
+    clean = _finite(event, "", not_finite)
+    if not_finite:
+        clean["not_finite"] = not_finite
+    return json.dumps(clean, allow_nan=False) + "\n"
+
+
+def _finite(value: Any, place: str, not_finite: list[str]) -> Any:  # noqa: ANN401 (any JSON value)
+    """The value with null for every number that JSON cannot write; names where they stood."""
+    if isinstance(value, float) and not math.isfinite(value):
+        not_finite.append(place)
+        return None
+    if isinstance(value, dict):
+        prefix = f"{place}." if place else ""
+        return {key: _finite(item, f"{prefix}{key}", not_finite) for key, item in value.items()}
+    return value

@@ -1,0 +1,73 @@
+"""The task file: what the controller asks of one worker process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prumo_worker.failure import TaskError
+
+PROTOCOL = 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run: what to do, with which parameters, and where to tell about it."""
+
+    run: str
+    journal: Path
+    kind: str
+    parameters: dict[str, Any]
+    data: dict[str, str]
+    warmup_steps: int
+    threads: int
+
+
+def read_task(path: Path) -> Task:
+    """Read and check a task file."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise TaskError(f"{path}: is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise TaskError(f"{path}: is not a JSON object")
+    try:
+        return _task(document)
+    except TaskError as error:
+        raise TaskError(f"{path}: {error}") from None
+
+
+def _task(document: dict[str, Any]) -> Task:
+    if document.get("protocol") != PROTOCOL:
+        raise TaskError(
+            f"protocol: this worker speaks {PROTOCOL}, not {document.get('protocol')!r}"
+        )
+    return Task(
+        run=_typed(document, "run", str),
+        journal=Path(_typed(document, "journal", str)),
+        kind=_typed(document, "kind", str),
+        parameters=_typed(document, "parameters", dict),
+        data=_typed(document, "data", dict, default={}),
+        warmup_steps=_whole(document, "warmup_steps", least=0),
+        threads=_whole(document, "threads", least=1),
+    )
+
+
+def _whole(document: dict[str, Any], key: str, least: int) -> int:
+    number: int = _typed(document, key, int)
+    if isinstance(number, bool) or number < least:
+        raise TaskError(f"{key}: must be a whole number of {least} or more, not {number!r}")
+    return number
+
+
+def _typed(document: dict[str, Any], key: str, kind: type, default: Any = None) -> Any:  # noqa: ANN401 (any JSON value)
+    value = document.get(key, default)
+    if value is None:
+        raise TaskError(f"{key}: is missing")
+    if not isinstance(value, kind):
+        raise TaskError(f"{key}: must be of type {kind.__name__}, not {value!r}")
+    return value
