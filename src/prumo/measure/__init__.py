@@ -1,0 +1,1 @@
+"""One run: start a worker, sample beside it, keep its journal, give a verdict."""

@@ -1,0 +1,132 @@
+"""Read what a worker said: its journal of JSON lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+JOURNAL_FILE = "events.jsonl"
+
+Event = dict[str, Any]
+
+
+def read_events(path: Path) -> list[Event]:
+    """The events of a journal; lines that are cut or are not events are passed over."""
+    return list(_events(path))
+
+
+def events_of(events: list[Event], kind: str) -> list[Event]:
+    """The events of one kind, in order."""
+    return [event for event in events if event["event"] == kind]
+
+
+def last_event(events: list[Event], kind: str) -> Event | None:
+    """The latest event of a kind."""
+    found = events_of(events, kind)
+    return found[-1] if found else None
+
+
+def journal_metrics(events: list[Event]) -> dict[str, float]:
+    """The figures in a journal: from its epochs and steps, then what the worker states itself."""
+    metrics = _epoch_metrics(events_of(events, "epoch"))
+    steps = [event["seconds"] for event in events_of(events, "step") if _is_counted_step(event)]
+    if steps:
+        metrics["step_seconds_median"] = median(steps)
+    for event in events_of(events, "metric"):
+        metrics.update(_numbers(event))
+    finished = last_event(events, "finished")
+    if finished and isinstance(finished.get("metrics"), dict):
+        metrics.update(_numbers(finished["metrics"]))
+    return metrics
+
+
+def not_finite(events: list[Event]) -> set[str]:
+    """The names of figures that were infinite or not a number anywhere in the training."""
+    return {
+        name
+        for event in events
+        if event["event"] in {"step", "epoch", "metric"} and event.get("epoch") != 0
+        for name in event.get("not_finite", ())
+    }
+
+
+class EpochCounter:
+    """Counts the epochs in a growing journal, reading each byte once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self.epochs = 0
+
+    def advance(self) -> bool:
+        """Read what is new; whether an epoch has ended since the last look."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                lines = file.read().splitlines(keepends=True)
+        except FileNotFoundError:
+            return False
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self._offset += sum(map(len, whole))
+        before = self.epochs
+        self.epochs += sum(1 for event in map(_event, whole) if event and event["event"] == "epoch")
+        return self.epochs > before
+
+
+def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:
+    if not epochs:
+        return {}
+    metrics: dict[str, float] = {}
+    seconds = [event["seconds"] for event in epochs if _is_number(event.get("seconds"))]
+    images = [event["images"] for event in epochs if _is_number(event.get("images"))]
+    if seconds:
+        metrics["train_seconds"] = sum(seconds)
+        metrics["seconds_per_epoch"] = sum(seconds) / len(seconds)
+    if images:
+        metrics["images"] = sum(images)
+    if seconds and len(images) == len(seconds) and sum(seconds) > 0:
+        metrics["images_per_second"] = sum(images) / sum(seconds)
+    for name in ("loss", "accuracy"):
+        if _is_number(epochs[-1].get(name)):
+            metrics[name] = epochs[-1][name]
+    return metrics
+
+
+def _is_counted_step(event: Event) -> bool:
+    return event.get("epoch") != 0 and _is_number(event.get("seconds"))
+
+
+def _numbers(values: Event) -> dict[str, float]:
+    return {
+        name: float(value) for name, value in values.items() if name != "time" and _is_number(value)
+    }
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _events(path: Path) -> Iterator[Event]:
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return
+    with file:
+        for line in file:
+            event = _event(line)
+            if event:
+                yield event
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) and isinstance(event.get("event"), str) else None

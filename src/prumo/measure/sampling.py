@@ -1,0 +1,52 @@
+"""The sampler beside a run, seen from the controller."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Self
+
+from prumo.results.record import SamplerCost
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+SAMPLES_FILE = "samples.csv"
+END_SECONDS = 10.0
+
+
+class SamplerProcess:
+    """Samples a process tree into a file until the `with` block is left."""
+
+    def __init__(self, path: Path, tree_root: int, period_seconds: float) -> None:
+        self.cost: SamplerCost | None = None
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-P", "-m", "prumo.measure.sampler"),
+                *(str(path), str(tree_root), str(period_seconds)),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            output, _ = self._process.communicate(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            output, _ = self._process.communicate()
+        with contextlib.suppress(ValueError):
+            self.cost = SamplerCost.model_validate(json.loads(output))

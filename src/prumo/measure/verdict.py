@@ -1,0 +1,133 @@
+"""From what was seen of a run to a verdict. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+import signal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from prumo.measure.journal import Event, last_event, not_finite
+from prumo.results.record import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prumo.machine.guard.order import Ending
+
+NO_MEMORY = re.compile(
+    r"out of memory|MemoryError|cannot allocate memory|not enough memory|std::bad_alloc",
+    re.IGNORECASE,
+)
+REASON_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known about the end of a run."""
+
+    ending: Ending
+    events: Sequence[Event]
+    metrics: Mapping[str, float]
+    speaks_protocol: bool
+    """Whether the program is a worker, which must say `finished` itself."""
+    expected_images: int | None = None
+    control_group_kills: int = 0
+    kernel_kills: int = 0
+    """Processes that the kernel ended for lack of memory, on the whole machine, meanwhile."""
+    last_lines: str = ""
+    timeout_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and why."""
+
+    verdict: Verdict
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """The verdict on a run, its reason, and what else is worth knowing."""
+    verdict, reason = (
+        _ended_from_outside(evidence) or _failed_by_itself(evidence) or _worthless(evidence)
+    ) or (Verdict.FINISHED, "")
+    return Judgement(verdict, reason[:REASON_CHARACTERS], _notes(evidence))
+
+
+def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
+    ending = evidence.ending
+    if ending.cause == "stopped":
+        return Verdict.INTERRUPTED, "stopped by the user"
+    if ending.cause == "timeout":
+        return Verdict.TIMEOUT, f"took longer than {evidence.timeout_seconds:g} s"
+    if ending.cause == "memory" or evidence.control_group_kills:
+        return Verdict.OUT_OF_MEMORY, f"passed its memory cap of {evidence.memory_bytes} bytes"
+    if ending.signal == signal.SIGKILL and evidence.kernel_kills:
+        return Verdict.OUT_OF_MEMORY, "killed by the kernel: the machine ran out of memory"
+    if ending.failure:
+        return Verdict.CRASHED, ending.failure
+    return None
+
+
+def _failed_by_itself(evidence: Evidence) -> tuple[Verdict, str] | None:
+    ending = evidence.ending
+    failed = last_event(list(evidence.events), "failed")
+    if failed:
+        return _stated_kind(failed), str(failed.get("message", "no reason given"))
+    if ending.exit_code == 0:
+        if evidence.speaks_protocol and not last_event(list(evidence.events), "finished"):
+            return Verdict.CRASHED, "the worker ended without saying that it finished"
+        return None
+    how = (
+        f"ended by {signal.Signals(ending.signal).name}"
+        if ending.signal
+        else f"exit code {ending.exit_code}"
+    )
+    last_words = evidence.last_lines.strip().rpartition("\n")[2]
+    if NO_MEMORY.search(evidence.last_lines):
+        return Verdict.OUT_OF_MEMORY, f"{how}: {last_words}"
+    return Verdict.CRASHED, f"{how}: {last_words}" if last_words else how
+
+
+def _stated_kind(failed: Event) -> Verdict:
+    kind = failed.get("kind")
+    stated = {Verdict.OUT_OF_MEMORY, Verdict.UNAVAILABLE, Verdict.INVALID}
+    return Verdict(kind) if kind in stated else Verdict.CRASHED
+
+
+def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
+    losses = [
+        (event.get("step", event.get("epoch")), event["loss"])
+        for event in evidence.events
+        if event["event"] in {"step", "epoch"} and _is_number(event.get("loss"))
+    ]
+    if "loss" in evidence.metrics:
+        losses.append(("end", evidence.metrics["loss"]))
+    if "loss" in not_finite(list(evidence.events)) or any(
+        not math.isfinite(loss) for _, loss in losses
+    ):
+        return Verdict.INVALID, "the loss was not finite"
+    negative = next(((where, loss) for where, loss in losses if loss < 0), None)
+    if negative:
+        return Verdict.INVALID, f"the loss was negative: {negative[1]:g} at {negative[0]}"
+    expected, seen = evidence.expected_images, evidence.metrics.get("images")
+    if expected is not None and seen is not None and seen != expected:
+        return Verdict.INVALID, f"saw {seen:.0f} images instead of {expected}"
+    return None
+
+
+def _notes(evidence: Evidence) -> list[str]:
+    notes = []
+    if evidence.ending.left_behind:
+        notes.append(f"left {evidence.ending.left_behind} processes behind, which were killed")
+    if evidence.ending.log_omitted_bytes:
+        notes.append(f"worker.log leaves out {evidence.ending.log_omitted_bytes} bytes of output")
+    return notes
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

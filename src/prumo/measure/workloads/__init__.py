@@ -1,0 +1,37 @@
+"""What differs between kinds of work: how a run is started and where its figures are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from prumo.measure.journal import Event
+    from prumo.measure.launch import Launch
+    from prumo.study import Run, Study
+
+
+class Workload(Protocol):
+    """One kind of work, for the runs of one study."""
+
+    speaks_protocol: bool
+    """Whether what it starts is a worker, which must say `finished` itself."""
+
+    def launch(self, run: Run, folder: Path) -> Launch:
+        """What to start for a run; UnavailableError when that cannot be had here."""
+
+    def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
+        """The figures of a run that ended."""
+
+
+def open_workload(study: Study, say: Callable[[str], None]) -> Workload:
+    """The workload of a study; `say` hears about what takes long, such as a set-up."""
+    if study.workload.kind == "training":
+        from prumo.measure.workloads.training import TrainingWorkload  # noqa: PLC0415
+
+        return TrainingWorkload(study, say)
+    from prumo.measure.workloads.command import CommandWorkload  # noqa: PLC0415
+
+    return CommandWorkload(study)

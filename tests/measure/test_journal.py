@@ -1,0 +1,83 @@
+"""Figures are found in a journal, also in one that was cut off."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prumo.measure.journal import EpochCounter, journal_metrics, read_events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write(path: Path, *events: object, end: str = "") -> Path:
+    path.write_text("".join(json.dumps(event) + "\n" for event in events) + end)
+    return path
+
+
+def epoch(number: int, seconds: float, **fields: float) -> dict[str, object]:
+    return {"event": "epoch", "epoch": number, "seconds": seconds, **fields}
+
+
+def test_a_cut_or_foreign_line_is_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path / "j", epoch(1, 2.0), [1], {"no": "event"}, end='{"event": "ep')
+    assert [event["epoch"] for event in read_events(path)] == [1]
+
+
+def test_an_absent_journal_has_no_events(tmp_path: Path) -> None:
+    assert read_events(tmp_path / "absent") == []
+
+
+def test_epochs_give_time_and_throughput(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "j",
+        epoch(1, 2.0, images=100, loss=2.0),
+        epoch(2, 3.0, images=100, loss=1.0, accuracy=0.5),
+    )
+    metrics = journal_metrics(read_events(path))
+    assert metrics["train_seconds"] == 5.0
+    assert metrics["seconds_per_epoch"] == 2.5
+    assert metrics["images_per_second"] == 40.0
+    assert (metrics["loss"], metrics["accuracy"]) == (1.0, 0.5)
+
+
+def test_steps_of_the_warm_up_are_not_counted(tmp_path: Path) -> None:
+    steps = [{"event": "step", "epoch": e, "seconds": s} for e, s in [(0, 9.0), (1, 1.0), (1, 3.0)]]
+    assert journal_metrics(read_events(write(tmp_path / "j", *steps))) == {
+        "step_seconds_median": 2.0
+    }
+
+
+def test_what_the_worker_states_itself_comes_first(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "j",
+        epoch(1, 2.0),
+        {"event": "metric", "time": 5.0, "top5": 0.8},
+        {"event": "metric", "time": 6.0, "top5": 0.9},
+        {"event": "finished", "metrics": {"train_seconds": 1.9, "word": "no", "flag": True}},
+    )
+    metrics = journal_metrics(read_events(path))
+    assert metrics == {"train_seconds": 1.9, "seconds_per_epoch": 2.0, "top5": 0.9}
+
+
+def test_a_growing_journal_is_counted_as_it_grows(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    counter = EpochCounter(path)
+    counter.advance()
+    assert counter.epochs == 0
+    write(path, epoch(1, 1.0), end='{"event": "epoch"')
+    counter.advance()
+    assert counter.epochs == 1
+    with path.open("a") as file:
+        file.write(', "epoch": 2}\n')
+    counter.advance()
+    assert counter.epochs == 2
+
+
+@pytest.mark.parametrize("field", ["seconds", "images", "loss"])
+def test_words_where_numbers_belong_do_no_harm(tmp_path: Path, field: str) -> None:
+    path = write(tmp_path / "j", {"event": "epoch", "epoch": 1, field: "many"})
+    assert journal_metrics(read_events(path)) == {}
