@@ -1,0 +1,33 @@
+"""`prumo merge`: runs from several machines in one results folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from prumo.results.folder import ResultsFolder
+from prumo.results.merge import merge
+
+
+@click.command(epilog="Example:  prumo merge from-the-gpu-machine/ufrpe-2024 results/ufrpe-2024")
+@click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
+@click.argument("target", metavar="INTO", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print which runs were taken and kept.")
+def command(source: Path, target: Path, as_json: bool) -> None:
+    """Copy the runs of results folder FROM into results folder INTO.
+
+    A run is taken when INTO lacks it, or has it only as unavailable, interrupted or failed while
+    FROM has it finished. Finished runs in INTO are never replaced, and FROM is left as it is.
+    """
+    into = ResultsFolder.existing(target)
+    with into.locked():
+        merged = merge(ResultsFolder.existing(source), into)
+    if as_json:
+        click.echo(json.dumps(asdict(merged)))
+        return
+    click.echo(f"{len(merged.taken)} runs taken, {len(merged.kept)} kept as they were")
+    for name in merged.unreadable:
+        click.echo(f"not taken: {name} has no readable record")

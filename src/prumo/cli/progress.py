@@ -1,0 +1,200 @@
+"""How the progress of an execution is shown: a live line, plain lines, or JSON."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.execute.event import (
+    Event,
+    Remark,
+    RunAdvanced,
+    RunEnded,
+    RunStarted,
+    StudyEnded,
+    StudyStarted,
+)
+from prumo.execute.remaining import Remaining
+from prumo.results.record import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rich.progress import Progress, TaskID
+
+    from prumo.execute.event import Listener
+    from prumo.results.record import RunRecord
+
+MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTED: "■"}
+
+
+@contextmanager
+def open_progress(study_file: Path, results: Path, *, as_json: bool) -> Iterator[Listener]:
+    """A listener that fits where the output goes."""
+    if as_json:
+        yield _print_json
+    elif sys.stdout.isatty():
+        from rich.progress import (  # noqa: PLC0415 (only a terminal needs it)
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+        )
+
+        # Refreshed by hand, once a second: a livelier bar would disturb what it shows.
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            auto_refresh=False,
+        ) as bar:
+            yield LiveProgress(bar, study_file, results)
+    else:
+        yield PlainProgress(study_file, results)
+
+
+class PlainProgress:
+    """One line per run that ended."""
+
+    def __init__(self, study_file: Path, results: Path) -> None:
+        self._study_file = study_file
+        self._results = results
+        self._remaining = Remaining((), {})
+
+    def __call__(self, event: Event) -> None:
+        """Show an event."""
+        match event:
+            case StudyStarted():
+                self._remaining = Remaining(event.pending, event.seconds)
+                self._print(_beginning(event))
+            case Remark(text):
+                self._print(text)
+            case RunStarted(run):
+                self._remaining.started(run)
+            case RunEnded(record):
+                self._remaining.ended(record.run, record.scenario, _taught_seconds(record))
+                self._print(f"[{self._remaining.done}/{self._remaining.total}] {_ending(record)}")
+            case StudyEnded():
+                for line in _closing(event, self._study_file, self._results):
+                    self._print(line)
+        self._refresh(event)
+
+    def _print(self, text: str) -> None:
+        click.echo(text)
+
+    def _refresh(self, event: Event) -> None:
+        """Plain lines have nothing to refresh."""
+
+
+class LiveProgress(PlainProgress):
+    """The same lines above a bar with the current run and the time left."""
+
+    def __init__(self, bar: Progress, study_file: Path, results: Path) -> None:
+        super().__init__(study_file, results)
+        self._bar = bar
+        self._task: TaskID = bar.add_task("starting", total=None, left="")
+
+    def _print(self, text: str) -> None:
+        self._bar.console.print(text, markup=False, highlight=False)
+
+    def _refresh(self, event: Event) -> None:
+        match event:
+            case RunStarted(run):
+                self._bar.update(self._task, description=run.name)
+            case RunAdvanced(run, done, epochs) if done:
+                of = f"/{epochs}" if epochs else ""
+                self._bar.update(self._task, description=f"{run.name} epoch {done}{of}")
+            case StudyEnded():
+                self._bar.update(self._task, visible=False)
+        seconds = self._remaining.seconds()
+        self._bar.update(
+            self._task,
+            completed=self._remaining.done,
+            total=self._remaining.total,
+            left=f"about {_clock(seconds)} left" if seconds else "",
+        )
+        self._bar.refresh()
+
+
+def _print_json(event: Event) -> None:
+    click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
+
+
+def _as_dict(event: Event) -> dict[str, object]:
+    match event:
+        case StudyStarted():
+            return {
+                "event": "study_started",
+                "study": event.study,
+                "results": str(event.results),
+                "kept": event.kept,
+                "pending": [run.name for run in event.pending],
+            }
+        case Remark(text):
+            return {"event": "remark", "text": text}
+        case RunStarted(run):
+            return {"event": "run_started", "run": run.name, "factors": dict(run.scenario.factors)}
+        case RunAdvanced(run, done, epochs):
+            return {"event": "run_advanced", "run": run.name, "epochs_done": done, "epochs": epochs}
+        case RunEnded(record):
+            return {
+                "event": "run_ended",
+                "run": record.run,
+                "verdict": record.verdict.value,
+                "reason": record.reason,
+                "wall_seconds": record.wall_seconds,
+                "metrics": record.metrics,
+            }
+        case StudyEnded():
+            return {
+                "event": "study_ended",
+                "results": str(event.results),
+                "verdicts": event.verdicts,
+                "interrupted": event.interrupted,
+            }
+
+
+def _beginning(event: StudyStarted) -> str:
+    kept = f", {event.kept} already there" if event.kept else ""
+    return f"{event.study}: {len(event.pending)} runs to do{kept} → {event.results}"
+
+
+def _ending(record: RunRecord) -> str:
+    levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
+    mark = MARKS.get(record.verdict, "✗")
+    text = f"{mark} {record.run}  {record.verdict.value}  {levels}"
+    if record.wall_seconds:
+        text += f"  {_clock(record.wall_seconds)}"
+    return f"{text}  {record.reason}" if record.reason else text
+
+
+def _closing(event: StudyEnded, study_file: Path, results: Path) -> Iterator[str]:
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(event.verdicts.items()))
+    yield f"runs: {counts or 'none'}"
+    again = shlex.join(["prumo", "run", str(study_file), "--results", str(results)])
+    if event.interrupted:
+        yield "stopped; everything that finished is kept"
+        yield f"go on with:  {again}"
+        return
+    if any(Verdict(verdict).is_failure for verdict in event.verdicts):
+        yield f"try failed ones again with:  {again} --retry-failed"
+    yield f"report with:  prumo report {results}"
+
+
+def _taught_seconds(record: RunRecord) -> float | None:
+    return record.wall_seconds if record.wall_seconds > 0 else None
+
+
+def _clock(seconds: float) -> str:
+    if seconds < 60:  # noqa: PLR2004 (a minute)
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"

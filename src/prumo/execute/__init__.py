@@ -1,0 +1,1 @@
+"""Many runs, one after the other, resumed where they stopped."""

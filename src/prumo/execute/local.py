@@ -1,0 +1,115 @@
+"""Runs on this machine: each in a process of its own, with a sampler beside it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from prumo.errors import UnavailableError
+from prumo.execute.event import Remark, RunAdvanced
+from prumo.machine.machine import machine_facts
+from prumo.measure.interruption import Interruption
+from prumo.measure.journal import JOURNAL_FILE, EpochCounter
+from prumo.measure.measurement import measure
+from prumo.measure.workloads import open_workload
+from prumo.results.record import RunRecord, Verdict
+from prumo.study import fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from prumo.execute.event import Listener
+    from prumo.measure.launch import Launch
+    from prumo.results.folder import ResultsFolder
+    from prumo.study import Run, Study
+
+
+class LocalExecutor:
+    """Carries out the runs of one study here, one at a time."""
+
+    def __init__(self, study: Study, folder: ResultsFolder, listener: Listener) -> None:
+        self._study = study
+        self._folder = folder
+        self._listener = listener
+        self._workload = open_workload(study, lambda text: listener(Remark(text)))
+        self._interruption = Interruption()
+        self._machine = machine_facts(folder.path).as_dict()
+
+    def execute(self, run: Run, order: int) -> RunRecord:
+        """Measure a run and record it; an absent device or framework is recorded too."""
+        path = self._folder.run_path(run.name)
+        try:
+            launch = self._workload.launch(run, path)
+        except UnavailableError as error:
+            return self._record_unstarted(run, order, Verdict.UNAVAILABLE, str(error))
+        with self._interruption.held_back():
+            self._folder.begin(run.name)
+            if launch.task is not None:
+                self._folder.write_task(run.name, launch.task)
+            record = self._measured(run, order, launch, path)
+            self._folder.finish(record)
+        return record
+
+    def skip(self, run: Run, order: int, reason: str) -> RunRecord:
+        """Record a run that is not worth trying."""
+        return self._record_unstarted(run, order, Verdict.NOT_TRIED, reason)
+
+    def _record_unstarted(self, run: Run, order: int, verdict: Verdict, reason: str) -> RunRecord:
+        record = RunRecord(
+            **self._identity(run, order), verdict=verdict, reason=reason, machine=self._machine
+        )
+        self._folder.begin(run.name)
+        self._folder.finish(record)
+        return record
+
+    def _measured(self, run: Run, order: int, launch: Launch, path: Path) -> RunRecord:
+        identity = self._identity(run, order)
+        measurement = measure(
+            run,
+            launch,
+            self._workload,
+            path,
+            self._study.measure,
+            self._interruption,
+            self._advance(run, path),
+        )
+        return RunRecord(
+            **identity,
+            verdict=measurement.judgement.verdict,
+            reason=measurement.judgement.reason,
+            notes=measurement.judgement.notes,
+            wall_seconds=measurement.ending.wall_seconds,
+            exit_code=measurement.ending.exit_code,
+            signal=measurement.ending.signal,
+            metrics=measurement.metrics,
+            machine=self._machine | {"noise_before": measurement.noise_before},
+            environment=dict(launch.facts),
+            sampler=measurement.sampler,
+            **measurement.facts,
+        )
+
+    def _advance(self, run: Run, path: Path) -> Callable[[], None]:
+        """Tell the listener about epochs that ended since it was last told."""
+        counter = EpochCounter(path / JOURNAL_FILE)
+        epochs = run.scenario.parameters.get("epochs")
+
+        def tell() -> None:
+            counter.advance()
+            known = epochs if isinstance(epochs, int) else None
+            self._listener(RunAdvanced(run, counter.epochs, known))
+
+        return tell
+
+    def _identity(self, run: Run, order: int) -> dict[str, Any]:
+        return {
+            "run": run.name,
+            "scenario": run.scenario.name,
+            "replication": run.replication,
+            "study": self._study.name,
+            "factors": dict(run.scenario.factors),
+            "parameters": dict(run.scenario.parameters),
+            "fingerprint": fingerprint(self._study, run.scenario),
+            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "order": order,
+        }

@@ -1,0 +1,77 @@
+"""The command line itself: help, version, misspelt commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prumo.cli import COMMANDS
+from prumo.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Prumo = Callable[..., subprocess.CompletedProcess[str]]
+
+HEAVY = {"pydantic", "polars", "numpy", "scipy", "altair", "rich", "ruamel", "jinja2", "torch"}
+
+
+def test_the_version_is_told(prumo: Prumo) -> None:
+    assert __version__ in prumo("--version").stdout
+
+
+def test_every_command_has_help_with_an_example(prumo: Prumo) -> None:
+    for name in COMMANDS:
+        told = prumo(name, "--help")
+        assert told.returncode == 0, told.stderr
+        assert f"prumo {name}" in told.stdout.partition("Example")[2], f"{name} has no example"
+
+
+def test_a_misspelt_command_names_the_nearest(prumo: Prumo) -> None:
+    told = prumo("rnu")
+    assert told.returncode == 2
+    assert "'run'" in told.stderr
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_help_and_version_import_nothing_heavy(option: str) -> None:
+    code = (
+        "import sys, json\n"
+        "from prumo.cli import main\n"
+        f"sys.argv = ['prumo', {option!r}]\n"
+        "try: main()\n"
+        "except SystemExit: print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    roots = {name.partition(".")[0] for name in json.loads(told.stderr)}
+    assert not roots & HEAVY
+
+
+def test_the_controller_needs_no_framework() -> None:
+    code = (
+        "import importlib.util as u; print([n for n in ('torch', 'tensorflow') if u.find_spec(n)])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        "name: wide\nworkload: {kind: command, command: 'true {a}'}\n"
+        f"factors: {{a: {list(range(100))}, b: {list(range(100))}}}\n"
+    )
+    told = subprocess.run(
+        f"{sys.executable} -m prumo plan {study} --csv | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout == "scenario,a,b\n"
+    assert told.stderr == ""

@@ -1,0 +1,63 @@
+"""What all tests share: the rule on skips, the PyTorch environment, throw-away studies."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prumo.environment import ensure, find_framework
+
+ABSENT_HARDWARE = "absent hardware"
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """In CI a skip for a missing part is a failure; only hardware may be absent there."""
+    report = yield
+    if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else ""
+        if ABSENT_HARDWARE not in reason:
+            report.outcome = "failed"
+            report.longrepr = f"skipped in CI: {reason}"
+    return report
+
+
+@pytest.fixture(autouse=True)
+def _root_only(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("root") and os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture(scope="session")
+def pytorch_python() -> Path:
+    """The interpreter of the real PyTorch environment, made once and kept in the user's cache."""
+    return ensure(find_framework("pytorch")).python
+
+
+Prumo = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def prumo(tmp_path: Path) -> Prumo:
+    """The command line as a user calls it, in a folder of its own."""
+
+    def call(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "prumo", *map(str, arguments)],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+            **options,
+        )
+
+    return call
