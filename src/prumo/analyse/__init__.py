@@ -1,0 +1,1 @@
+"""Statistics on tables. Pure."""

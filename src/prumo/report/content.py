@@ -1,0 +1,117 @@
+"""What a report says, put together once for the terminal, the page and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from prumo.analyse.effect import is_balanced, main_effects, varying
+from prumo.analyse.metric import headlines, in_reading_order
+from prumo.analyse.summary import summarise
+from prumo.analyse.warning import Evidence, find_warnings
+from prumo.errors import InputError, did_you_mean
+from prumo.study import Adaptive, plan_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.analyse.effect import LevelMean
+    from prumo.analyse.warning import ResultWarning
+    from prumo.results.tables import Results, Unreadable
+
+
+@dataclass(frozen=True)
+class Report:
+    """The tables and findings of one study."""
+
+    study_name: str
+    confidence: float
+    factors: tuple[str, ...]
+    varying: tuple[str, ...]
+    """The factors with more than one level: those that tell scenarios apart."""
+    selected: tuple[str, ...]
+    """The metrics to show first, the main one before the others."""
+    runs: pl.DataFrame
+    summary: pl.DataFrame
+    effects: list[LevelMean]
+    balanced: bool
+    failures: pl.DataFrame
+    unreadable: tuple[Unreadable, ...]
+    unfinished: tuple[str, ...]
+    planned_runs: int
+    warnings: list[ResultWarning]
+
+    @property
+    def main_metric(self) -> str | None:
+        """The metric that sentences and figures are about; None when no run finished."""
+        return self.selected[0] if self.selected else None
+
+    @property
+    def finished(self) -> pl.DataFrame:
+        """The runs whose figures hold."""
+        return self.runs.filter(pl.col("verdict") == "finished")
+
+    def metric_summary(self, metric: str) -> pl.DataFrame:
+        """The rows of the summary about one metric."""
+        return self.summary.filter(pl.col("metric") == metric)
+
+
+def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Report:
+    """Compute everything a report says; without metrics, a sensible choice of them is shown."""
+    runs = results.runs()
+    summary = summarise(runs, results.factors, in_reading_order(results.metrics), confidence)
+    measured = summary["metric"].unique(maintain_order=True).to_list()
+    asked = _known(metrics, results.metrics) or _headlines(results, measured)
+    selected = tuple(metric for metric in asked if metric in measured)
+    main = selected[0] if selected else None
+    apart = tuple(varying(runs, results.factors))
+    return Report(
+        study_name=results.study_name,
+        confidence=confidence,
+        factors=results.factors,
+        varying=apart,
+        selected=selected,
+        runs=runs,
+        summary=summary,
+        effects=main_effects(summary, apart, main, confidence) if main else [],
+        balanced=is_balanced(summary, apart, main) if main else False,
+        failures=results.failures(),
+        unreadable=results.unreadable,
+        unfinished=results.unfinished,
+        planned_runs=_planned_runs(results),
+        warnings=find_warnings(
+            Evidence(
+                runs=runs,
+                conditions=results.conditions(),
+                metric=main,
+                confidence=confidence,
+                unreadable=[item.path.parent.name for item in results.unreadable],
+                unfinished=results.unfinished,
+            )
+        ),
+    )
+
+
+def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:
+    for metric in metrics:
+        if metric not in known:
+            raise InputError(f"no run has a metric '{metric}': {did_you_mean(metric, known)}")
+    return list(dict.fromkeys(metrics))
+
+
+def _headlines(results: Results, measured: Sequence[str]) -> list[str]:
+    chosen = headlines(measured)
+    replications = results.study.replications if results.study is not None else 1
+    if isinstance(replications, Adaptive) and replications.metric in measured:
+        # The metric that decided how often scenarios ran is what the study is about.
+        return [replications.metric, *(name for name in chosen if name != replications.metric)]
+    return chosen
+
+
+def _planned_runs(results: Results) -> int:
+    seen = len(results.records) + len(results.unreadable) + len(results.unfinished)
+    if results.study is None:
+        return seen
+    return max(seen, plan_of(results.study).runs_minimum)

@@ -1,0 +1,20 @@
+"""Files that a report leaves behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo.errors import StorageError
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole, making its folder where there is none."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error

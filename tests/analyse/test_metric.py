@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from prumo.analyse.metric import Better, headlines, in_reading_order, metric_of
+
+
+def test_a_known_metric_has_a_title_a_unit_and_a_better_direction() -> None:
+    metric = metric_of("images_per_second")
+
+    assert (metric.title, metric.unit, metric.better) == ("Throughput", "images/s", Better.HIGHER)
+
+
+def test_a_users_metric_is_called_by_its_name_and_no_direction_is_assumed() -> None:
+    metric = metric_of("bleu")
+
+    assert (metric.title, metric.unit, metric.better) == ("bleu", "", Better.UNKNOWN)
+
+
+def test_a_users_metric_may_carry_its_unit_in_its_name() -> None:
+    assert metric_of("query_seconds").unit == "s"
+
+
+def test_every_gpu_has_its_own_title() -> None:
+    assert metric_of("gpu1_power_watts_mean").title == "GPU 1 power, mean"
+
+
+def test_speed_comes_first_and_a_users_metric_before_usage() -> None:
+    names = ["cpu_percent_mean", "wall_seconds", "bleu", "train_seconds"]
+
+    assert in_reading_order(names) == ["train_seconds", "bleu", "wall_seconds", "cpu_percent_mean"]
+
+
+def test_a_command_without_metrics_is_reported_by_its_wall_time() -> None:
+    assert headlines(["wall_seconds"]) == ["wall_seconds"]
+
+
+def test_few_metrics_are_shown_unasked_and_the_main_one_is_first() -> None:
+    names = [f"own{number}" for number in range(20)] + ["train_seconds"]
+
+    assert headlines(names)[0] == "train_seconds"
+    assert len(headlines(names)) == 5

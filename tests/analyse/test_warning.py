@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+
+from prumo.analyse.drift import drift_over_order
+from prumo.analyse.warning import Evidence, ResultWarning, WarningKind, find_warnings
+
+STATISTICAL = {WarningKind.DRIFT, WarningKind.OUTLIERS, WarningKind.WIDE_INTERVAL}
+
+
+def test_studies_of_equal_scenarios_hardly_ever_warn() -> None:
+    shouting = sum(
+        bool(_kinds(_evidence(seed=seed, scenarios=12, replications=5)) & STATISTICAL)
+        for seed in range(100)
+    )
+
+    assert shouting <= 4
+
+
+@pytest.mark.parametrize("replications", [2, 3])
+def test_drift_is_as_rare_as_its_p_value_says_when_there_is_none(replications: int) -> None:
+    found = [
+        drift_over_order(_runs(seed, 10, replications, noise=0.02), "train_seconds")
+        for seed in range(600)
+    ]
+    alarms = sum(drift is not None and drift.p_value < 0.05 for drift in found)
+
+    # Four standard errors above 5 %; a plain rank correlation gives 13 % at two replications.
+    assert alarms / 600 < 0.086
+
+
+def test_a_machine_that_slows_down_is_noticed_with_its_size() -> None:
+    evidence = _evidence(scenarios=6, replications=5, drift=0.30)
+    (message,) = [
+        warning.message for warning in find_warnings(evidence) if warning.kind is WarningKind.DRIFT
+    ]
+
+    assert "train_seconds changed with the order of the runs: about +2" in message
+
+
+def test_a_run_twice_as_long_as_its_replications_is_an_outlier() -> None:
+    evidence = _evidence(scenarios=4, replications=6)
+    slow = pl.when(pl.col("run") == "C02-r3").then(2.0).otherwise(1.0)
+    runs = evidence.runs.with_columns(pl.col("train_seconds") * slow)
+    warnings = find_warnings(_with(evidence, runs=runs))
+
+    assert "in 1 scenario: C2." in _message(warnings, WarningKind.OUTLIERS)
+
+
+def test_a_single_run_is_said_to_have_no_interval() -> None:
+    warnings = find_warnings(_evidence(scenarios=2, replications=1))
+
+    assert "no interval can be given: C1, C2" in _message(warnings, WarningKind.FEW_RUNS)
+
+
+def test_wide_intervals_are_named_with_their_width() -> None:
+    warnings = find_warnings(_evidence(scenarios=2, replications=3, noise=0.3))
+
+    assert "wider than ±10 % of the mean" in _message(warnings, WarningKind.WIDE_INTERVAL)
+
+
+def test_a_sampler_that_takes_part_of_a_core_is_costly() -> None:
+    warnings = find_warnings(_evidence(sampler_cpu_seconds=0.5))
+
+    assert "5.0 % at worst" in _message(warnings, WarningKind.SAMPLER_COSTLY)
+
+
+def test_generated_data_are_said_to_be_generated() -> None:
+    warnings = find_warnings(_evidence(data_source="generated"))
+    (generated,) = [w for w in warnings if w.kind is WarningKind.GENERATED_DATA]
+
+    assert "accuracy say nothing" in generated.advice
+    assert generated.name == "generated_data"
+
+
+def test_few_samples_weaken_usage_figures() -> None:
+    assert WarningKind.FEW_SAMPLES in _kinds(_evidence(samples=2))
+
+
+def test_time_stolen_by_the_host_is_noise() -> None:
+    evidence = _evidence()
+    runs = evidence.runs.with_columns(steal_percent_mean=pl.lit(7.5))
+
+    assert "the host took 7.5 %" in _message(
+        find_warnings(_with(evidence, runs=runs)), WarningKind.NOISY_MACHINE
+    )
+
+
+def test_other_programs_on_the_machine_are_noise() -> None:
+    evidence = _evidence()
+    busy = evidence.runs.with_columns(
+        cpu_percent_mean=pl.lit(80.0), tree_cpu_percent_mean=pl.lit(400.0)
+    )
+    own = busy.with_columns(tree_cpu_percent_mean=pl.lit(620.0))
+
+    assert "other programs used 30 %" in _message(
+        find_warnings(_with(evidence, runs=busy)), WarningKind.NOISY_MACHINE
+    )
+    assert WarningKind.NOISY_MACHINE not in _kinds(_with(evidence, runs=own))
+
+
+def test_machines_may_differ_between_levels_of_a_machine_factor_only() -> None:
+    evidence = _evidence(scenarios=2)
+    first = pl.col("run").str.starts_with("C01")
+    machine = pl.when(first).then(pl.lit("left")).otherwise(pl.lit("right"))
+    mixed = evidence.conditions.with_columns(machine=machine)
+    apart = mixed.with_columns(machine_level=machine)
+
+    assert WarningKind.SEVERAL_MACHINES in _kinds(_with(evidence, conditions=mixed))
+    assert WarningKind.SEVERAL_MACHINES not in _kinds(_with(evidence, conditions=apart))
+
+
+def test_broken_and_unfinished_runs_come_first() -> None:
+    evidence = _with(_evidence(replications=1), unreadable=["C09-r1"], unfinished=["C08-r1"])
+    kinds = [warning.kind for warning in find_warnings(evidence)]
+
+    assert kinds[:2] == [WarningKind.UNREADABLE, WarningKind.UNFINISHED]
+
+
+def test_without_a_finished_run_only_the_folder_is_warned_about() -> None:
+    evidence = _evidence()
+    failed = evidence.runs.with_columns(verdict=pl.lit("crashed"))
+
+    assert not find_warnings(_with(evidence, runs=failed, metric=None))
+
+
+def _evidence(
+    *,
+    seed: int = 1,
+    scenarios: int = 3,
+    replications: int = 5,
+    noise: float = 0.02,
+    drift: float = 0.0,
+    samples: int = 30,
+    sampler_cpu_seconds: float = 0.01,
+    data_source: str = "/data/mnist",
+) -> Evidence:
+    runs = _runs(seed, scenarios, replications, noise, drift)
+    conditions = runs.select(
+        "run",
+        machine=pl.lit("bench-1"),
+        machine_level=pl.lit(""),
+        cores=pl.lit(8),
+        data_source=pl.lit(data_source),
+        samples=pl.lit(samples),
+        sampler_cpu_seconds=pl.lit(sampler_cpu_seconds),
+    )
+    return Evidence(runs, conditions, "train_seconds", 0.95)
+
+
+def _runs(
+    seed: int, scenarios: int, replications: int, noise: float, drift: float = 0.0
+) -> pl.DataFrame:
+    """Interleaved rounds of scenarios that differ, with relative noise of equal size."""
+    source = random.Random(seed)
+    total = scenarios * replications
+    rows: list[dict[str, Any]] = []
+    for replication in range(1, replications + 1):
+        places = list(range(1, scenarios + 1))
+        source.shuffle(places)
+        for number in places:
+            trend = 1 + drift * len(rows) / total
+            seconds = 10 * number * trend * math.exp(source.gauss(0, noise))
+            rows.append(
+                {
+                    "run": f"C{number:02d}-r{replication}",
+                    "scenario": f"C{number}",
+                    "verdict": "finished",
+                    "wall_seconds": 10.0,
+                    "order": len(rows) + 1,
+                    "train_seconds": seconds,
+                }
+            )
+    return pl.DataFrame(rows).sort("run")
+
+
+def _with(evidence: Evidence, **changes: Any) -> Evidence:
+    return Evidence(**{**vars(evidence), **changes})
+
+
+def _kinds(evidence: Evidence) -> set[WarningKind]:
+    return {warning.kind for warning in find_warnings(evidence)}
+
+
+def _message(warnings: list[ResultWarning], kind: WarningKind) -> str:
+    return next(warning.message for warning in warnings if warning.kind is kind)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from prumo.cli.report import command
+from result_factory import ResultFactory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return ResultFactory(tmp_path / "demo").study_of(2).path
+
+
+def test_the_command_prints_tables_and_ends_with_the_path_of_the_page(folder: Path) -> None:
+    done = _report(folder)
+
+    assert done.returncode == 0
+    assert "8 of 8 runs finished." in done.stdout
+    assert "Training time (train_seconds)" in done.stdout
+    assert done.stdout.rstrip().endswith(f"Report: {folder / 'report.html'}")
+    assert "\x1b[" not in done.stdout
+    assert (folder / "report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_page_goes_where_it_is_wanted(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "shown" / "page.html"
+    _output(folder, "--out", page)
+
+    assert page.is_file()
+    assert not (folder / "report.html").exists()
+
+
+def test_the_summary_as_csv_can_be_piped(folder: Path) -> None:
+    table = pl.read_csv(io.StringIO(_output(folder, "--csv", "-")))
+
+    assert table.columns == [
+        *("scenario", "framework", "batch_size", "metric", "unit", "n", "mean"),
+        *("standard_deviation", "ci_low", "ci_high", "median", "minimum", "maximum"),
+    ]
+    assert table.filter(metric="train_seconds")["n"].to_list() == [2, 2, 2, 2]
+
+
+def test_the_summary_as_csv_can_be_a_file(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "summary.csv"
+    _output(folder, "--csv", file)
+
+    assert pl.read_csv(file).filter(metric="loss").height == 4
+
+
+def test_programs_get_json(folder: Path) -> None:
+    report = json.loads(_output(folder, "--json", "--metric", "loss"))
+
+    assert report["main_metric"] == "loss"
+    assert report["runs"]["finished"] == 8
+    assert report["page"] == str(folder / "report.html")
+    assert {row["metric"] for row in report["summary"]} > {"loss", "train_seconds"}
+
+
+def test_a_broken_record_is_warned_about_and_nothing_crashes(folder: Path) -> None:
+    (folder / "runs" / "C02-r1" / "run.json").write_bytes(b"\x00\xff")
+    output = _output(folder)
+
+    assert "7 of 8 runs finished; 1 unreadable." in output
+    assert "could not be read" in output
+    assert "C02-r1/run.json is not a run record" in "".join(output.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--metric", "train_second"], "did you mean 'train_seconds'?"),
+        (["--confidence", "95"], "is not in the range 0<x<1"),
+        (["--json", "--csv", "-"], "both want standard output"),
+        (["--out", "/proc/none/page.html"], "cannot write"),
+        (["--csv", "/proc"], "cannot write"),
+    ],
+)
+def test_wrong_options_are_refused_in_words(
+    folder: Path, arguments: list[str], message: str
+) -> None:
+    done = _report(folder, *arguments)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_path_without_results_is_refused_in_words(tmp_path: Path) -> None:
+    done = _report(tmp_path / "nowhere")
+
+    assert done.returncode == 2
+    assert "is not a results folder" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _output(folder: Path, *arguments: object) -> str:
+    result = CliRunner().invoke(
+        command, [str(folder), *map(str, arguments)], catch_exceptions=False
+    )
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def _report(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "prumo", "report", str(folder), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )

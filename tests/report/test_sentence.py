@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo.report.content import assemble
+from prumo.report.sentence import sentences
+from prumo.results.tables import Results
+from result_factory import ResultFactory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_best_scenario_is_named_with_its_levels_and_interval(tmp_path: Path) -> None:
+    said = _said(tmp_path, {"a": [10.0, 10.1, 9.9], "b": [20.0, 20.2, 19.8]})
+
+    assert said[1] == "Best training time: C1 (a) at 10 s [9.752, 10.25]."
+    assert said[2] == "The 95 % interval of C1 lies apart from that of every other scenario."
+    assert said[3].endswith("[19.50, 20.50], 2 times the best.")
+
+
+def test_overlapping_intervals_are_not_ranked(tmp_path: Path) -> None:
+    said = _said(tmp_path, {"a": [10.0, 11.0, 9.0], "b": [10.1, 11.2, 9.3]})
+
+    assert "overlaps with that of C2: these runs do not tell which of them is best." in said[2]
+
+
+def test_single_runs_are_not_said_to_be_sure(tmp_path: Path) -> None:
+    said = _said(tmp_path, {"a": [10.0], "b": [20.0]})
+
+    assert "(a single run, no interval)" in said[1]
+    assert said[2].startswith("Some scenarios have a single run")
+
+
+def test_more_is_better_for_throughput(tmp_path: Path) -> None:
+    said = _said(tmp_path, {"a": [5.0, 5.1], "b": [9.0, 9.1]}, metric="images_per_second")
+
+    assert said[1].startswith("Best throughput: C2 (b)")
+    assert said[-1].endswith("; the best is 1.79 times as much.")
+
+
+def test_no_direction_is_assumed_for_a_users_metric(tmp_path: Path) -> None:
+    said = _said(tmp_path, {"a": [5.0, 5.1], "b": [9.0, 9.1]}, metric="bleu")
+
+    assert said[1].startswith("bleu goes from C1 (a) at 5.050")
+
+
+def test_the_strongest_factor_is_named_only_when_the_study_is_whole(tmp_path: Path) -> None:
+    whole = ResultFactory(tmp_path / "whole").study_of(3)
+    results = Results(whole.path)
+
+    assert (
+        "Of the factors, framework changes the mean most"
+        in sentences(assemble(results, ["train_seconds"], 0.95))[-1]
+    )
+
+    for replication in (1, 2, 3):
+        (whole.path / "runs" / f"C04-r{replication}" / "run.json").unlink()
+    partial = sentences(assemble(Results(whole.path), ["train_seconds"], 0.95))
+
+    assert not any("Of the factors" in sentence for sentence in partial)
+
+
+def _said(path: Path, values: dict[str, list[float]], metric: str = "train_seconds") -> list[str]:
+    factory = ResultFactory(path / "demo", factors={"framework": list(values)})
+    for number, (level, figures) in enumerate(values.items(), start=1):
+        for replication, value in enumerate(figures, start=1):
+            factory.run(number, replication, {"framework": level}, metrics={metric: value})
+    return sentences(assemble(Results(factory.path), [metric], 0.95))
