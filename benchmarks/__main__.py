@@ -1,0 +1,10 @@
+"""Run every benchmark of the product's own speed; fails when one is over its limit."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import sampler_cost, startup, training_overhead
+
+if __name__ == "__main__":
+    sys.exit(max([startup.main(), sampler_cost.main(), training_overhead.main()]))

@@ -1,0 +1,57 @@
+"""Running a study from Python, as in a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prumo.execute.event import Event, Remark, RunEnded
+from prumo.execute.execution import Selection
+from prumo.execute.study_run import default_results, run_study
+from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.execute.event import Listener
+    from prumo.study import Study
+
+
+def run(  # noqa: PLR0913 (each is an option of its own)
+    study: Study,
+    results: Path | str | None = None,
+    *,
+    scenarios: Sequence[str] = (),
+    only: str = "",
+    replications: int | None = None,
+    retry_failed: bool = False,
+    listener: Listener | None = None,
+) -> Results:
+    """Run what is missing of a study and read the results.
+
+    Args:
+        study: A study, from `Study.load` or `Study.from_dict`.
+        results: Folder of the run folders; `results/NAME` by default.
+        scenarios: Names such as `["C1", "C3"]`; all by default.
+        only: A rule that a scenario must satisfy, such as `"batch_size <= 64"`.
+        replications: Instead of the study's own number.
+        retry_failed: Run again what failed.
+        listener: Called with every event; a line per run is printed by default.
+
+    Raises:
+        KeyboardInterrupt: When the user stopped; what finished is kept.
+    """
+    folder = Path(results) if results is not None else default_results(study)
+    selection = Selection(tuple(scenarios), only, replications, retry_failed)
+    ended = run_study(study, folder, listener or _print_line, selection)
+    if ended.interrupted:
+        raise KeyboardInterrupt
+    return Results(folder)
+
+
+def _print_line(event: Event) -> None:
+    match event:
+        case Remark(text):
+            print(text)  # noqa: T201 (a notebook shows what is printed)
+        case RunEnded(record):
+            print(record.run, record.verdict, record.reason)  # noqa: T201 (as above)

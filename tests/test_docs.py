@@ -1,0 +1,28 @@
+"""What the documentation shows works as shown."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+def test_the_example_for_python_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs/python.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    check = "\nassert results.summary().height and set(results.runs()['verdict']) == {'finished'}\n"
+    subprocess.run([sys.executable, "-c", example + check], cwd=tmp_path, check=True)
+    assert (tmp_path / "results/sorting/runs/C02-r3/run.json").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
