@@ -1,0 +1,168 @@
+"""The results folder of a study: where runs are kept, found and locked."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from prumo.errors import BusyError, InputError, StorageError
+from prumo.results.record import FORMAT, RunRecord
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+RECORD_FILE = "run.json"
+STUDY_FILE = "study.yaml"
+PLAN_FILE = "plan.json"
+TASK_FILE = "task.json"
+
+
+class UnreadableRecordError(StorageError):
+    """A run.json that is there and cannot be used."""
+
+
+class ResultsFolder:
+    """`results/STUDY`: the study as it was run, its plan, one folder per run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.runs_path = path / "runs"
+        self.attempts_path = path / "attempts"
+
+    @classmethod
+    def existing(cls, path: Path) -> ResultsFolder:
+        """The folder at `path`, or an error saying that it holds no results."""
+        folder = cls(path)
+        if not folder.runs_path.is_dir():
+            raise InputError(
+                f"{path} is not a results folder: it has no 'runs' inside. "
+                "Give the folder that `prumo run` named, such as results/STUDY."
+            )
+        return folder
+
+    def create(self) -> None:
+        """Make the folder where it does not exist yet."""
+        try:
+            self.runs_path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError.on_writing(self.runs_path, error) from error
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other Prumo processes out of this folder; the lock ends with the process."""
+        path = self.path / ".lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip()
+                raise BusyError(
+                    f"{self.path} is in use by another prumo (process {holder or 'unknown'}). "
+                    "Wait for it to end, or give another folder with --results."
+                ) from error
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def run_path(self, run_name: str) -> Path:
+        """The folder of a run."""
+        return self.runs_path / run_name
+
+    def run_paths(self) -> list[Path]:
+        """The folders of all runs, finished or not, by name."""
+        if not self.runs_path.is_dir():
+            return []
+        return sorted(path for path in self.runs_path.iterdir() if path.is_dir())
+
+    def record(self, run_name: str) -> RunRecord | None:
+        """The record of a run; None while it has none."""
+        return read_record(self.run_path(run_name))
+
+    def begin(self, run_name: str) -> Path:
+        """An empty folder for a run. What an unfinished run left there is removed."""
+        path = self.run_path(run_name)
+        try:
+            if path.exists():
+                shutil.rmtree(path)
+            path.mkdir(parents=True)
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
+        return path
+
+    def finish(self, record: RunRecord) -> None:
+        """Write a run's record: from this moment on the run counts."""
+        path = self.run_path(record.run)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
+        text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
+        self._write(path / RECORD_FILE, text + "\n")
+
+    def set_aside(self, run_name: str) -> Path:
+        """Keep a run that will be tried again under `attempts`."""
+        source = self.run_path(run_name)
+        try:
+            self.attempts_path.mkdir(exist_ok=True)
+            number = 1
+            while (target := self.attempts_path / f"{run_name}.{number}").exists():
+                number += 1
+            source.rename(target)
+        except OSError as error:
+            raise StorageError.on_writing(self.attempts_path, error) from error
+        return target
+
+    def write_task(self, run_name: str, task: Mapping[str, Any]) -> Path:
+        """Write what a worker is asked; its path."""
+        path = self.run_path(run_name) / TASK_FILE
+        self._write(path, json.dumps(task, indent=1) + "\n")
+        return path
+
+    def write_study(self, text: str, plan: dict[str, Any]) -> None:
+        """Keep the study as it is run, and how it was ordered."""
+        self._write(self.path / STUDY_FILE, text)
+        self._write(self.path / PLAN_FILE, json.dumps(plan, indent=1) + "\n")
+
+    def _write(self, path: Path, text: str) -> None:
+        try:
+            write_whole(path, text)
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
+
+
+def read_record(path: Path) -> RunRecord | None:
+    """The record in a run's folder; None without one; an error when it cannot be used."""
+    file = path / RECORD_FILE
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UnreadableRecordError(f"cannot read {file}: {error.strerror}") from error
+    try:
+        values = json.loads(content)
+        if isinstance(values, dict) and values.get("format", FORMAT) > FORMAT:
+            raise UnreadableRecordError(
+                f"{file} was written by a newer prumo (format {values['format']})"
+            )
+        return RunRecord.model_validate(values)
+    except (ValueError, TypeError, ValidationError) as error:
+        raise UnreadableRecordError(f"{file} is not a run record: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

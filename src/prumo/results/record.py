@@ -1,0 +1,81 @@
+"""What is known of one run: the content of its run.json."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+FORMAT = 1
+
+
+class Verdict(StrEnum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    OUT_OF_MEMORY = "out_of_memory"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    INVALID = "invalid"
+    NOT_TRIED = "not_tried"
+    UNAVAILABLE = "unavailable"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the run was tried (or found not worth trying) and gave no figures."""
+        return self in {
+            Verdict.OUT_OF_MEMORY,
+            Verdict.TIMEOUT,
+            Verdict.CRASHED,
+            Verdict.INVALID,
+            Verdict.NOT_TRIED,
+        }
+
+
+class SamplerCost(BaseModel):
+    """What watching the run cost."""
+
+    model_config = ConfigDict(frozen=True)
+
+    samples: int = 0
+    period_seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    """While it sampled."""
+    total_cpu_seconds: float = 0.0
+    """With its start."""
+    memory_bytes: int = 0
+    late: int = 0
+    lost: int = 0
+
+
+class RunRecord(BaseModel):
+    """One run, whole: what ran, where, with which versions, and the verdict."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    format: int = FORMAT
+    run: str
+    scenario: str
+    replication: int
+    study: str
+    factors: dict[str, Any]
+    parameters: dict[str, Any]
+    fingerprint: str
+    verdict: Verdict
+    reason: str = ""
+    notes: list[str] = []
+    started: str = ""
+    order: int = 0
+    wall_seconds: float = 0.0
+    exit_code: int | None = None
+    signal: int | None = None
+    metrics: dict[str, float] = {}
+    machine: dict[str, Any] = {}
+    versions: dict[str, str] = {}
+    build: dict[str, Any] = {}
+    data: dict[str, Any] = {}
+    network: dict[str, Any] = {}
+    environment: dict[str, Any] = {}
+    sampler: SamplerCost | None = None

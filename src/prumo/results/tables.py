@@ -1,0 +1,217 @@
+"""A results folder as tables: runs, samples, steps, epochs, failures."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from prumo.errors import InputError, PrumoError, did_you_mean
+from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
+from prumo.results.condition import conditions_of
+from prumo.results.events import scan_epochs, scan_steps
+from prumo.results.folder import (
+    PLAN_FILE,
+    RECORD_FILE,
+    STUDY_FILE,
+    ResultsFolder,
+    UnreadableRecordError,
+    read_record,
+)
+from prumo.results.record import Verdict
+from prumo.results.samples import scan_samples, usage_per_run
+from prumo.study import level_text, load
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prumo.results.record import RunRecord
+    from prumo.study import Level, Study
+
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A run whose record is there and cannot be used."""
+
+    path: Path
+    reason: str
+
+
+class Results:
+    """The results of a study, read in place.
+
+    >>> results = Results("results/demo")  # doctest: +SKIP
+    >>> results.runs()  # doctest: +SKIP
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.records: tuple[RunRecord, ...]
+        """The runs that have a verdict, by scenario and replication."""
+        self.unreadable: tuple[Unreadable, ...]
+        self.unfinished: tuple[str, ...]
+        """Runs without a record: still running, or stopped before their end."""
+        self._read(_existing(self.path))
+
+    @property
+    def study_name(self) -> str:
+        """The study's name, from the study or its runs or else the folder."""
+        if self.study is not None:
+            return self.study.name
+        return self.records[0].study if self.records else self.path.resolve().name
+
+    @cached_property
+    def study(self) -> Study | None:
+        """The study as it was run, where its file is there and can be read."""
+        try:
+            return load(self.path / STUDY_FILE)
+        except PrumoError:
+            return None
+
+    @cached_property
+    def plan(self) -> dict[str, Any]:
+        """How the study was ordered, as plan.json says; empty without one."""
+        try:
+            plan = json.loads((self.path / PLAN_FILE).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return plan if isinstance(plan, dict) else {}
+
+    @cached_property
+    def factors(self) -> tuple[str, ...]:
+        """The names of the factor columns, in the order of the study."""
+        taken = set(RESERVED)
+        return tuple(free_name(name, "factor", taken) for name in self._factor_names)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metric columns: of the runs, the wall time, then of the samples."""
+        before = {*IDENTITY_COLUMNS, *self.factors, *OUTCOME_COLUMNS} - {"wall_seconds"}
+        return tuple(name for name in self._runs.columns if name not in before)
+
+    def runs(self) -> pl.DataFrame:
+        """One row per run that ended: factors, verdict, reason, wall time, order, metrics."""
+        return self._runs
+
+    def summary(self, confidence: float = 0.95) -> pl.DataFrame:
+        """One row per scenario and metric: n, mean, standard deviation, interval, median."""
+        from prumo.analyse.summary import summarise  # noqa: PLC0415 (reading needs no SciPy)
+
+        return summarise(self.runs(), self.factors, self.metrics, confidence)
+
+    def failures(self) -> pl.DataFrame:
+        """The runs that gave no figures, with their reasons."""
+        failed = self._runs.filter(pl.col("verdict") != Verdict.FINISHED.value)
+        return failed.select(*IDENTITY_COLUMNS, *self.factors, *OUTCOME_COLUMNS)
+
+    def samples(self, run: str | Sequence[str] | None = None) -> pl.LazyFrame:
+        """What the sampler saw in one run, in some or in all that ended; `.collect()` reads it."""
+        return scan_samples(self._run_paths(run))
+
+    def steps(self, run: str | Sequence[str] | None = None) -> pl.LazyFrame:
+        """The steps of one run, of some or of all that ended; epoch 0 is warm-up."""
+        return scan_steps(self._run_paths(run))
+
+    def epochs(self, run: str | Sequence[str] | None = None) -> pl.LazyFrame:
+        """The epochs of one run, of some or of all that ended."""
+        return scan_epochs(self._run_paths(run))
+
+    def conditions(self) -> pl.DataFrame:
+        """Per run: on which machine and data it ran, and what watching it cost."""
+        return conditions_of(self.records)
+
+    def _read(self, folder: ResultsFolder) -> None:
+        records, unreadable, unfinished = [], [], []
+        for path in folder.run_paths():
+            try:
+                record = read_record(path)
+            except UnreadableRecordError as error:
+                unreadable.append(Unreadable(path / RECORD_FILE, str(error)))
+                continue
+            if record is None:
+                unfinished.append(path.name)
+            else:
+                records.append((path, record))
+        records.sort(key=lambda item: _place(item[1]))
+        self.records = tuple(record for _, record in records)
+        self.unreadable = tuple(unreadable)
+        self.unfinished = tuple(unfinished)
+        self._paths = {record.run: path for path, record in records}
+
+    def _run_paths(self, run: str | Sequence[str] | None) -> Iterable[Path]:
+        if run is None:
+            return self._paths.values()
+        names = [run] if isinstance(run, str) else run
+        for name in names:
+            if name not in self._paths:
+                hint = did_you_mean(name, self._paths)
+                raise InputError(f"{self.path} has no run '{name}': {hint}")
+        return [self._paths[name] for name in names]
+
+    @property
+    def _factor_names(self) -> list[str]:
+        names = dict.fromkeys(self.study.factors if self.study is not None else ())
+        for record in self.records:
+            names.update(dict.fromkeys(record.factors))
+        return list(names)
+
+    @cached_property
+    def _runs(self) -> pl.DataFrame:
+        columns = [
+            pl.Series("run", [record.run for record in self.records], pl.String),
+            pl.Series("scenario", [record.scenario for record in self.records], pl.String),
+            pl.Series("replication", [record.replication for record in self.records], pl.Int64),
+            *(
+                _level_series(column, [record.factors.get(name) for record in self.records])
+                for column, name in zip(self.factors, self._factor_names, strict=True)
+            ),
+            pl.Series("verdict", [record.verdict.value for record in self.records], pl.String),
+            pl.Series("reason", [record.reason for record in self.records], pl.String),
+            pl.Series("wall_seconds", [r.wall_seconds for r in self.records], pl.Float64),
+            pl.Series("order", [record.order for record in self.records], pl.Int64),
+        ]
+        taken = {column.name for column in columns}
+        stated = dict.fromkeys(name for record in self.records for name in record.metrics)
+        for name in stated:
+            values = [_finite(record.metrics.get(name)) for record in self.records]
+            columns.append(pl.Series(free_name(name, "metric", taken), values, pl.Float64))
+        runs = pl.DataFrame(columns)
+        usage = usage_per_run(self.samples())
+        # What a run states of itself counts before what is computed from its samples.
+        usage = usage.select("run", pl.exclude("run", *runs.columns))
+        return runs.join(usage, on="run", how="left", maintain_order="left")
+
+
+def _existing(path: Path) -> ResultsFolder:
+    try:
+        return ResultsFolder.existing(path)
+    except InputError as error:
+        studies = sorted(found.parent.name for found in path.glob("*/runs") if found.is_dir())
+        if not studies:
+            raise
+        raise InputError(f"{path} holds several studies; give one: {', '.join(studies)}") from error
+
+
+def _place(record: RunRecord) -> tuple[int, str, int]:
+    number = record.scenario[1:]
+    return (int(number) if number.isdecimal() else 0, record.scenario, record.replication)
+
+
+def _level_series(name: str, levels: Sequence[Level | None]) -> pl.Series:
+    kinds = {type(level) for level in levels if level is not None}
+    if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+        return pl.Series(name, levels)
+    if kinds and kinds <= {int, float}:
+        return pl.Series(name, levels, pl.Float64, strict=False)
+    texts = [None if level is None else level_text(level) for level in levels]
+    return pl.Series(name, texts, pl.String)
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
