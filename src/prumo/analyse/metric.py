@@ -47,8 +47,13 @@ CATALOGUE = (
     Metric("images_per_second", "Throughput", "images/s", Better.HIGHER, Kind.SPEED, headline=True),
     Metric("seconds_per_epoch", "Time per epoch", "s", Better.LOWER, Kind.SPEED),
     Metric("step_seconds_median", "Median time per step", "s", Better.LOWER, Kind.SPEED),
+    Metric("first_step_seconds", "Time of the first step", "s", Better.LOWER, Kind.SPEED),
+    Metric("data_seconds", "Time waiting for data", "s", Better.LOWER, Kind.SPEED),
+    Metric("compute_seconds", "Time computing", "s", Better.LOWER, Kind.SPEED),
     Metric("loss", "Final loss", "", Better.LOWER, Kind.LEARNING),
     Metric("accuracy", "Final accuracy", "", Better.HIGHER, Kind.LEARNING),
+    Metric("setup_seconds", "Time to set up", "s", Better.LOWER, Kind.PROCESS),
+    Metric("warmup_seconds", "Time to warm up", "s", Better.LOWER, Kind.PROCESS),
     Metric("images", "Images trained on", "images", Better.UNKNOWN, Kind.PROCESS),
     Metric("wall_seconds", "Wall time of the process", "s", Better.LOWER, Kind.PROCESS),
     Metric(

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from prumo.study import Level, Study
 
 
-
 @dataclass(frozen=True)
 class Unreadable:
     """A run whose record is there and cannot be used."""

@@ -141,7 +141,7 @@ def _panels(table: pl.DataFrame, shown: pl.DataFrame, **encoding: Any) -> Any:  
     width, height = PANEL_PIXELS
     return (
         alt.Chart(table)
-        .mark_line(strokeWidth=1.5, interpolate="monotone")
+        .mark_line(strokeWidth=1.5)
         .encode(**encoding)
         .properties(width=width, height=height)
         .facet(
