@@ -79,13 +79,16 @@ def train(task: Task, journal: Journal) -> dict[str, float]:
         _write_steps(journal, warm_up)
         trainer.load(weights)
     del weights
-    epochs = []
-    for number in range(1, recipe.epochs + 1):
-        epoch = _run(trainer, number, feed.epoch(number))
-        _write_steps(journal, epoch)
-        _write_epoch(journal, epoch)
-        epochs.append(epoch)
+    epochs = [run_epoch(trainer, feed, number, journal) for number in range(1, recipe.epochs + 1)]
     return {"setup_seconds": setup_seconds, **_metrics(warm_up, epochs)}
+
+
+def run_epoch(trainer: Trainer, feed: Feed, number: int, journal: Journal) -> Pass:
+    """Train one epoch and tell the journal about it."""
+    epoch = _run(trainer, number, feed.epoch(number))
+    _write_steps(journal, epoch)
+    _write_epoch(journal, epoch)
+    return epoch
 
 
 def _open_dataset(recipe: Recipe, data: dict[str, str]) -> Dataset:
