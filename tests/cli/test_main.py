@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.cli import COMMANDS
+from prumo.cli import COMMANDS, main
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -75,3 +75,18 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     )
     assert told.stdout == "scenario,a,b\n"
     assert told.stderr == ""
+
+
+def test_a_defect_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(**_: object) -> None:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr("prumo.cli.group.main", broken)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 70
+    told = capsys.readouterr().err
+    assert "IndexError" in told
+    assert "Traceback" not in told

@@ -67,3 +67,18 @@ def _said(path: Path, values: dict[str, list[float]], metric: str = "train_secon
         for replication, value in enumerate(figures, start=1):
             factory.run(number, replication, {"framework": level}, metrics={metric: value})
     return sentences(assemble(Results(factory.path), [metric], 0.95))
+
+
+def test_a_factor_whose_other_level_is_unavailable_is_not_compared(tmp_path: Path) -> None:
+    factors = {"machine": ["cpu", "gpu"], "batch_size": [32, 64]}
+    factory = ResultFactory(tmp_path / "demo", factors=factors)
+    factory.write_study(1)
+    for number, levels in enumerate(factory.scenarios(), start=1):
+        verdict = "finished" if levels["machine"] == "cpu" else "unavailable"
+        factory.run(number, 1, levels, verdict=verdict)
+    results = Results(factory.path)
+
+    said = sentences(assemble(results, [], 0.95))
+
+    assert said[0].startswith("2 of 4 runs finished")
+    assert not any("Of the factors" in sentence for sentence in said)

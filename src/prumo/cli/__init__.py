@@ -10,6 +10,8 @@ import click
 
 from prumo.version import __version__
 
+INTERNAL_ERROR = 70
+
 COMMANDS = {
     "inspect": "Show this machine, its limits and its noise.",
     "new": "Write a commented starter study.",
@@ -86,11 +88,25 @@ def main() -> None:
         # The reader of our output left (`prumo plan … | head`): nothing more to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except Exception as error:
-        from prumo.errors import PrumoError  # noqa: PLC0415 (only on the error path)
-
-        if not isinstance(error, PrumoError):
-            raise
-        click.echo(f"prumo: {error}", err=True)
-        sys.exit(error.exit_code)
+    except Exception as error:  # noqa: BLE001 (no traceback reaches a user)
+        sys.exit(_explain(error))
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain(error: Exception) -> int:
+    """Print an error for a person; the exit code that fits it."""
+    from prumo.errors import PrumoError  # noqa: PLC0415 (only on the error path)
+
+    if isinstance(error, PrumoError):
+        click.echo(f"prumo: {error}", err=True)
+        return error.exit_code
+    if os.environ.get("PRUMO_DEBUG"):
+        import traceback  # noqa: PLC0415 (only on the error path)
+
+        traceback.print_exception(error)
+    click.echo(
+        f"prumo: this is a defect of Prumo's, not of yours: {type(error).__name__}: {error}\n"
+        "Nothing that finished is lost. Please report it with what PRUMO_DEBUG=1 prints.",
+        err=True,
+    )
+    return INTERNAL_ERROR

@@ -49,6 +49,11 @@ class Report:
         return self.selected[0] if self.selected else None
 
     @property
+    def compared(self) -> tuple[str, ...]:
+        """The factors with figures at more than one level."""
+        return tuple(dict.fromkeys(effect.factor for effect in self.effects))
+
+    @property
     def finished(self) -> pl.DataFrame:
         """The runs whose figures hold."""
         return self.runs.filter(pl.col("verdict") == "finished")

@@ -115,7 +115,7 @@ def _figures(results: Results, report: Report) -> list[Figure]:
     figures: list[Figure | None] = [
         scenarios_figure(report.finished, rows, report.varying, metric, report.confidence)
     ]
-    if len(report.varying) >= FACTORS_FOR_EFFECTS:
+    if len(report.compared) >= FACTORS_FOR_EFFECTS:
         figures.append(
             effects_figure(report.effects, metric, report.confidence, balanced=report.balanced)
         )

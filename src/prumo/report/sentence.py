@@ -85,10 +85,10 @@ def _ends(report: Report, rows: list[Row]) -> list[str]:
 
 def _largest_effect(report: Report) -> str | None:
     # With combinations missing, level means do not compare like with like: better to say nothing.
-    if not report.balanced or len(report.varying) < 2:  # noqa: PLR2004 (one factor is no choice)
+    if not report.balanced or len(report.compared) < 2:  # noqa: PLR2004 (one factor is no choice)
         return None
     factor, least, most = max(
-        (_range_of(report.effects, factor) for factor in report.varying),
+        (_range_of(report.effects, factor) for factor in report.compared),
         key=lambda item: item[2].interval.mean - item[1].interval.mean,
     )
     if _apart(least, most) is not True:
