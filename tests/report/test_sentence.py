@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prumo.report.content import assemble
 from prumo.report.sentence import sentences
@@ -70,7 +70,7 @@ def _said(path: Path, values: dict[str, list[float]], metric: str = "train_secon
 
 
 def test_a_factor_whose_other_level_is_unavailable_is_not_compared(tmp_path: Path) -> None:
-    factors = {"machine": ["cpu", "gpu"], "batch_size": [32, 64]}
+    factors: dict[str, list[Any]] = {"machine": ["cpu", "gpu"], "batch_size": [32, 64]}
     factory = ResultFactory(tmp_path / "demo", factors=factors)
     factory.write_study(1)
     for number, levels in enumerate(factory.scenarios(), start=1):
