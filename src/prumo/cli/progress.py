@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.execute.event import (
+    Activity,
     Event,
     Remark,
     RunAdvanced,
@@ -108,6 +109,8 @@ class LiveProgress(PlainProgress):
         match event:
             case RunStarted(run):
                 self._bar.update(self._task, description=run.name)
+            case Activity(text):
+                self._bar.update(self._task, description=text)
             case RunAdvanced(run, done, epochs) if done:
                 of = f"/{epochs}" if epochs else ""
                 self._bar.update(self._task, description=f"{run.name} epoch {done}{of}")
@@ -139,6 +142,8 @@ def _as_dict(event: Event) -> dict[str, object]:
             }
         case Remark(text):
             return {"event": "remark", "text": text}
+        case Activity(text):
+            return {"event": "activity", "text": text}
         case RunStarted(run):
             return {"event": "run_started", "run": run.name, "factors": dict(run.scenario.factors)}
         case RunAdvanced(run, done, epochs):

@@ -35,6 +35,13 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Activity:
+    """What is being done this moment, such as a step of a set-up; the next one replaces it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class RunStarted:
     """A run begins."""
 
@@ -67,5 +74,5 @@ class StudyEnded:
     interrupted: bool
 
 
-Event = StudyStarted | Remark | RunStarted | RunAdvanced | RunEnded | StudyEnded
+Event = StudyStarted | Remark | Activity | RunStarted | RunAdvanced | RunEnded | StudyEnded
 Listener = Callable[[Event], None]

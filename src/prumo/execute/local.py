@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import UnavailableError
-from prumo.execute.event import Remark, RunAdvanced
+from prumo.execute.event import Activity, Remark, RunAdvanced
 from prumo.machine.machine import machine_facts
 from prumo.measure.interruption import Interruption
 from prumo.measure.journal import JOURNAL_FILE, EpochCounter
@@ -32,7 +32,7 @@ class LocalExecutor:
         self._study = study
         self._folder = folder
         self._listener = listener
-        self._workload = open_workload(study, lambda text: listener(Remark(text)))
+        self._workload = open_workload(study, _SetupProgress(listener))
         self._interruption = Interruption()
         self._machine = machine_facts(folder.path).as_dict()
 
@@ -113,3 +113,16 @@ class LocalExecutor:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "order": order,
         }
+
+
+class _SetupProgress:
+    """Passes the progress of a set-up on to whoever listens to the study."""
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+
+    def say(self, text: str) -> None:
+        self._listener(Remark(text))
+
+    def show(self, text: str) -> None:
+        self._listener(Activity(text))

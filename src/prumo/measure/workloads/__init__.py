@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
+    from prumo.environment.progress import Progress
     from prumo.measure.journal import Event
     from prumo.measure.launch import Launch
     from prumo.study import Run, Study
@@ -26,12 +26,12 @@ class Workload(Protocol):
         """The figures of a run that ended."""
 
 
-def open_workload(study: Study, say: Callable[[str], None]) -> Workload:
-    """The workload of a study; `say` hears about what takes long, such as a set-up."""
+def open_workload(study: Study, progress: Progress) -> Workload:
+    """The workload of a study; `progress` hears about set-ups on the way."""
     if study.workload.kind == "training":
         from prumo.measure.workloads.training import TrainingWorkload  # noqa: PLC0415
 
-        return TrainingWorkload(study, say)
+        return TrainingWorkload(study, progress)
     from prumo.measure.workloads.command import CommandWorkload  # noqa: PLC0415
 
     return CommandWorkload(study)

@@ -14,10 +14,10 @@ from prumo.results.folder import TASK_FILE
 from prumo.study import Training
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from prumo.environment import Environment
+    from prumo.environment.progress import Progress
     from prumo.study import Level, Run, Study
 
 PROTOCOL = 1
@@ -28,12 +28,12 @@ class TrainingWorkload:
 
     speaks_protocol = True
 
-    def __init__(self, study: Study, say: Callable[[str], None]) -> None:
+    def __init__(self, study: Study, progress: Progress) -> None:
         if not isinstance(study.workload, Training):
             raise TypeError(f"{study.name} is not a study of trainings")
         self._workload = study.workload
         self._study = study
-        self._progress = SpokenProgress(say)
+        self._progress = progress
         self._environments: dict[str, Environment] = {}
         self._unavailable: dict[str, str] = {}
 
@@ -91,13 +91,3 @@ class TrainingWorkload:
                 self._unavailable[framework] = str(error)
                 raise UnavailableError(str(error)) from error
         return self._environments[framework]
-
-
-class SpokenProgress:
-    """Tells the lasting lines of a set-up and leaves the fleeting ones out."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.say = say
-
-    def show(self, text: str) -> None:
-        """Leave out what pip is doing this second."""
