@@ -4,9 +4,9 @@ BIN := .venv/bin
 
 .PHONY: demo test test-all lint format bench clean
 
+# The report is made also when a run failed; the exit code is then the run's.
 demo: .venv/ready
-	$(BIN)/prumo run studies/demo.yaml
-	$(BIN)/prumo report results/demo
+	@$(BIN)/prumo run studies/demo.yaml; code=$$?; $(BIN)/prumo report results/demo && exit $$code
 
 test: lint .venv/system-packages
 	$(BIN)/pytest -m "not slow"

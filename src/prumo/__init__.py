@@ -18,8 +18,7 @@ from prumo.version import __version__
 
 if TYPE_CHECKING:
     from prumo.errors import PrumoError
-    from prumo.notebook import run
-    from prumo.results.tables import Results
+    from prumo.notebook import Results, run
     from prumo.study import Study
 
 __all__ = ["PrumoError", "Results", "Study", "__version__", "run"]
@@ -27,7 +26,7 @@ __all__ = ["PrumoError", "Results", "Study", "__version__", "run"]
 # Imported when first used: `prumo --version` must not wait for pydantic or polars.
 _HOMES = {
     "PrumoError": "prumo.errors",
-    "Results": "prumo.results.tables",
+    "Results": "prumo.notebook",
     "Study": "prumo.study",
     "run": "prumo.notebook",
 }

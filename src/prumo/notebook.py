@@ -1,20 +1,36 @@
-"""Running a study from Python, as in a notebook."""
+"""Running a study and reading its results from Python, as in a notebook."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prumo.analyse.interval import DEFAULT_CONFIDENCE
+from prumo.analyse.summary import summarise
 from prumo.execute.event import Event, Remark, RunEnded
 from prumo.execute.execution import Selection
 from prumo.execute.study_run import default_results, run_study
-from prumo.results.tables import Results
+from prumo.results import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
     from prumo.execute.event import Listener
     from prumo.study import Study
+
+
+class Results(tables.Results):
+    """The results of a study, read in place, with their statistics.
+
+    >>> results = Results("results/demo")  # doctest: +SKIP
+    >>> results.summary()  # doctest: +SKIP
+    """
+
+    def summary(self, confidence: float = DEFAULT_CONFIDENCE) -> pl.DataFrame:
+        """One row per scenario and metric: n, mean, standard deviation, interval, median."""
+        return summarise(self.runs(), self.factors, self.metrics, confidence)
 
 
 def run(  # noqa: PLR0913 (each is an option of its own)

@@ -23,18 +23,26 @@ def test_every_gpu_has_its_own_title() -> None:
     assert metric_of("gpu1_power_watts_mean").title == "GPU 1 power, mean"
 
 
-def test_speed_comes_first_and_a_users_metric_before_usage() -> None:
-    names = ["cpu_percent_mean", "wall_seconds", "bleu", "train_seconds"]
+def test_times_come_first_and_a_users_metric_before_usage() -> None:
+    names = ["cpu_percent_mean", "bleu", "wall_seconds", "train_seconds"]
 
-    assert in_reading_order(names) == ["train_seconds", "bleu", "wall_seconds", "cpu_percent_mean"]
+    assert in_reading_order(names) == ["train_seconds", "wall_seconds", "bleu", "cpu_percent_mean"]
 
 
-def test_a_command_without_metrics_is_reported_by_its_wall_time() -> None:
+def test_a_command_is_reported_by_its_wall_time_before_what_it_says_itself() -> None:
     assert headlines(["wall_seconds"]) == ["wall_seconds"]
+    assert headlines(["total", "wall_seconds", "cpu_percent_mean"])[:2] == ["wall_seconds", "total"]
+
+
+def test_the_memory_shown_is_the_kernels_own_peak_and_not_the_sampled_one() -> None:
+    names = ["wall_seconds", "tree_rss_bytes_max", "max_rss_bytes"]
+
+    assert headlines(names) == ["wall_seconds", "max_rss_bytes"]
+    assert metric_of("max_rss_bytes").title == "Peak memory of the largest process"
 
 
 def test_few_metrics_are_shown_unasked_and_the_main_one_is_first() -> None:
     names = [f"own{number}" for number in range(20)] + ["train_seconds"]
 
     assert headlines(names)[0] == "train_seconds"
-    assert len(headlines(names)) == 5
+    assert len(headlines(names)) == 6

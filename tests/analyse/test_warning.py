@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from prumo.analyse.drift import drift_over_order
-from prumo.analyse.warning import Evidence, ResultWarning, WarningKind, find_warnings
+from prumo.analyse.evidence import Evidence
+from prumo.analyse.warning import ResultWarning, WarningKind, find_warnings
 
 STATISTICAL = {WarningKind.DRIFT, WarningKind.OUTLIERS, WarningKind.WIDE_INTERVAL}
 
@@ -82,26 +83,78 @@ def test_few_samples_weaken_usage_figures() -> None:
     assert WarningKind.FEW_SAMPLES in _kinds(_evidence(samples=2))
 
 
+@pytest.mark.parametrize("samples", [0, None])
+def test_runs_whose_sampler_died_are_named(samples: int | None) -> None:
+    evidence = _evidence(scenarios=1, replications=2)
+    one = pl.when(pl.col("run") == "C01-r2").then(pl.lit(samples)).otherwise(pl.col("samples"))
+    warnings = find_warnings(
+        _with(evidence, conditions=evidence.conditions.with_columns(samples=one))
+    )
+
+    assert "in 1 run: C01-r2." in _message(warnings, WarningKind.NO_SAMPLES)
+    assert WarningKind.FEW_SAMPLES not in {warning.kind for warning in warnings}
+
+
+def test_other_versions_in_the_runs_of_one_scenario_are_named() -> None:
+    evidence = _evidence(scenarios=2, replications=3)
+    later = pl.when(pl.col("run") == "C02-r3").then(pl.lit("torch 2.5")).otherwise("versions")
+    mixed = evidence.conditions.with_columns(versions=later)
+    warnings = find_warnings(_with(evidence, conditions=mixed))
+
+    assert "C2 (torch 2.4 / torch 2.5)" in _message(warnings, WarningKind.MIXED_VERSIONS)
+
+
+def test_versions_may_differ_between_scenarios() -> None:
+    evidence = _evidence(scenarios=2)
+    apart = evidence.conditions.with_columns(versions="scenario")
+
+    assert WarningKind.MIXED_VERSIONS not in _kinds(_with(evidence, conditions=apart))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("threads", 1), ("device", "cuda"), ("settings", '{"affinity": [0]}')]
+)
+def test_runs_of_one_scenario_that_were_not_made_alike_are_named(column: str, value: Any) -> None:
+    evidence = _evidence(scenarios=2, replications=2)
+    other = pl.when(pl.col("run") == "C01-r1").then(pl.lit(value)).otherwise(column).alias(column)
+    warnings = find_warnings(_with(evidence, conditions=evidence.conditions.with_columns(other)))
+
+    assert f"not made alike: C1 ({column})." in _message(warnings, WarningKind.MIXED_SETTINGS)
+
+
+def test_runs_that_do_not_say_with_what_they_ran_are_not_called_mixed() -> None:
+    evidence = _evidence(scenarios=1, replications=2)
+    silent = pl.when(pl.col("run") == "C01-r1").then(None)
+    partly = evidence.conditions.with_columns(
+        silent.otherwise(name).alias(name) for name in ("versions", "threads", "device", "settings")
+    )
+
+    assert not _kinds(_with(evidence, conditions=partly)) & {
+        WarningKind.MIXED_VERSIONS,
+        WarningKind.MIXED_SETTINGS,
+    }
+
+
 def test_time_stolen_by_the_host_is_noise() -> None:
     evidence = _evidence()
-    runs = evidence.runs.with_columns(steal_percent_mean=pl.lit(7.5))
+    stolen = evidence.conditions.with_columns(steal_percent_mean=pl.lit(7.5))
 
     assert "the host took 7.5 %" in _message(
-        find_warnings(_with(evidence, runs=runs)), WarningKind.NOISY_MACHINE
+        find_warnings(_with(evidence, conditions=stolen)), WarningKind.NOISY_MACHINE
     )
 
 
 def test_other_programs_on_the_machine_are_noise() -> None:
     evidence = _evidence()
-    busy = evidence.runs.with_columns(
+    busy = evidence.conditions.with_columns(
         cpu_percent_mean=pl.lit(80.0), tree_cpu_percent_mean=pl.lit(400.0)
     )
     own = busy.with_columns(tree_cpu_percent_mean=pl.lit(620.0))
 
     assert "other programs used 30 %" in _message(
-        find_warnings(_with(evidence, runs=busy)), WarningKind.NOISY_MACHINE
+        find_warnings(_with(evidence, conditions=busy)), WarningKind.NOISY_MACHINE
     )
-    assert WarningKind.NOISY_MACHINE not in _kinds(_with(evidence, runs=own))
+    assert WarningKind.NOISY_MACHINE not in _kinds(_with(evidence, conditions=own))
 
 
 def test_machines_may_differ_between_levels_of_a_machine_factor_only() -> None:
@@ -143,9 +196,18 @@ def _evidence(
     runs = _runs(seed, scenarios, replications, noise, drift)
     conditions = runs.select(
         "run",
+        "scenario",
+        "wall_seconds",
         machine=pl.lit("bench-1"),
         machine_level=pl.lit(""),
         cores=pl.lit(8),
+        device=pl.lit("cpu"),
+        threads=pl.lit(8),
+        settings=pl.lit("{}"),
+        versions=pl.lit("torch 2.4"),
+        cpu_percent_mean=pl.lit(90.0),
+        tree_cpu_percent_mean=pl.lit(712.0),
+        steal_percent_mean=pl.lit(0.1),
         data_source=pl.lit(data_source),
         samples=pl.lit(samples),
         sampler_cpu_seconds=pl.lit(sampler_cpu_seconds),

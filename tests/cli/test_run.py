@@ -29,7 +29,7 @@ def test_a_study_runs_to_its_end_and_says_where_to_go(prumo: Prumo, tmp_path: Pa
     assert "prumo report results/quick" in done.stdout
     runs = records(tmp_path / "results/quick")
     assert len(runs) == 8
-    assert runs["C03-r2"]["metrics"] == {"loss": 0.2}
+    assert runs["C03-r2"]["metrics"]["loss"] == 0.2
     assert runs["C03-r2"]["factors"] == {"a": 2, "b": "x"}
     assert {path.name for path in (tmp_path / "results/quick/runs/C01-r1").iterdir()} == {
         "run.json",
@@ -55,7 +55,7 @@ def test_levels_reach_the_command_as_words_and_as_variables(prumo: Prumo, tmp_pa
     )
     prumo("run", study)
     metrics = records(tmp_path / "results/quick")["C01-r1"]["metrics"]
-    assert metrics == {"word": 7, "own": 17, "given": 7}
+    assert (metrics["word"], metrics["own"], metrics["given"]) == (7, 17, 7)
 
 
 def test_a_script_speaks_through_the_probe(prumo: Prumo, tmp_path: Path) -> None:
@@ -178,7 +178,36 @@ def test_an_adaptive_study_stops_when_it_is_sure(prumo: Prumo, tmp_path: Path) -
     assert len([name for name in names if name.startswith("C02")]) > 2
 
 
-def test_a_device_that_is_not_there_is_unavailable_and_no_failure(
+def test_an_adaptive_study_whose_metric_never_comes_says_so(prumo: Prumo, tmp_path: Path) -> None:
+    goal = {"metric": "los", "half_width_percent": 1, "minimum": 2, "maximum": 4}
+    study = write_study(tmp_path, "echo '{{\"loss\": 1}}'", factors={"a": [0]}, replications=goal)
+    told = prumo("run", study).stdout
+    assert "no run tells 'los'" in told
+    assert "did you mean 'loss'?" in told
+
+
+def test_a_worker_that_says_nonsense_is_recorded_all_the_same(prumo: Prumo, tmp_path: Path) -> None:
+    nonsense = """echo '{{"event": "ready", "data": "words", "versions": {{"cuda": 12.1}}}}' \
+        >> $PRUMO_JOURNAL; echo '{{"x": 1e999, "y": 2}}'"""
+    assert prumo("run", write_study(tmp_path, nonsense, factors={"a": [0]})).returncode == 0
+    record = records(tmp_path / "results/quick")["C01-r1"]
+    assert record["versions"] == {"cuda": "12.1"}
+    assert record["metrics"]["y"] == 2
+
+
+def test_the_conditions_of_a_run_are_in_its_record(prumo: Prumo, tmp_path: Path) -> None:
+    study = write_study(tmp_path, "true", factors={"a": [0]}, measure={"threads": 1})
+    prumo("run", study)
+    record = records(tmp_path / "results/quick")["C01-r1"]
+    assert record["threads"] == 1
+    assert record["settings"]["sample_seconds"] == 0.1
+    assert record["metrics"]["max_rss_bytes"] > 0
+    done = prumo("run", write_study(tmp_path, "true", factors={"a": [0]}, measure={"threads": 2}))
+    assert done.returncode == 2
+    assert "other conditions" in done.stderr
+
+
+def test_a_framework_that_is_not_there_is_unavailable_and_no_failure(
     prumo: Prumo, tmp_path: Path
 ) -> None:
     study = tmp_path / "study.yaml"
@@ -195,6 +224,14 @@ def test_a_device_that_is_not_there_is_unavailable_and_no_failure(
 
 
 class TestBadInput:
+    def test_cpus_that_are_not_there_are_refused_before_anything_runs(
+        self, prumo: Prumo, tmp_path: Path
+    ) -> None:
+        done = prumo("run", write_study(tmp_path, "true", measure={"affinity": [4000]}))
+        assert done.returncode == 2
+        assert "CPU 4000" in done.stderr
+        assert verdicts(tmp_path / "results/quick") == {}
+
     def test_an_unknown_scenario_is_refused(self, prumo: Prumo, tmp_path: Path) -> None:
         done = prumo("run", write_study(tmp_path, "true"), "--scenario", "C9")
         assert done.returncode == 2

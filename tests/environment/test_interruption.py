@@ -33,9 +33,11 @@ def folder(cache: Path) -> Path:
     return cache / "environments" / find_framework("pytorch", gpu=False).name
 
 
-def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(folder: Path) -> None:
-    with _other_process() as other:
-        _wait_until(lambda: _is_bootstrapping(folder))
+def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(
+    folder: Path, tmp_path: Path
+) -> None:
+    with _other_process(**{GATE: str(tmp_path / "never opened")}) as other:
+        _wait_until(lambda: _is_importing(folder))
         other.kill()
     _wait_until(lambda: not _commands_in(folder))
     assert folder.is_dir()
@@ -50,8 +52,13 @@ def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(folder: Pa
     assert environments() == [made]
 
 
-def test_an_interrupted_set_up_removes_what_it_made(folder: Path, heard: Heard) -> None:
-    interrupter = threading.Thread(target=_interrupt_bootstrap, args=(folder,))
+def test_an_interrupted_set_up_removes_what_it_made(
+    folder: Path, heard: Heard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A shell that starts the tests in the background has them ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setenv(GATE, str(tmp_path / "never opened"))
+    interrupter = threading.Thread(target=_interrupt_import, args=(folder,))
     interrupter.start()
 
     with pytest.raises(KeyboardInterrupt):
@@ -67,7 +74,7 @@ def test_two_set_ups_at_once_make_one_environment(folder: Path, tmp_path: Path) 
     gate = tmp_path / "gate"
     waiting = _OpensGate(gate)
     with _other_process(**{GATE: str(gate)}) as other:
-        _wait_until(lambda: any("import torch" in command for command in _commands_in(folder)))
+        _wait_until(lambda: _is_importing(folder))
 
         made = ensure(find_framework("pytorch", gpu=False), waiting)
 
@@ -106,14 +113,14 @@ def _other_process(**variables: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
-def _interrupt_bootstrap(folder: Path) -> None:
-    _wait_until(lambda: _is_bootstrapping(folder))
+def _interrupt_import(folder: Path) -> None:
+    """Press Ctrl-C while the import waits at its gate, so that it cannot be too late."""
+    _wait_until(lambda: _is_importing(folder))
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def _is_bootstrapping(folder: Path) -> bool:
-    """Whether pip is being installed, by a process of a process of the set-up's."""
-    return any("runpy.run_module" in command for command in _commands_in(folder))
+def _is_importing(folder: Path) -> bool:
+    return any("import torch" in command for command in _commands_in(folder))
 
 
 def _commands_in(folder: Path) -> list[str]:

@@ -117,6 +117,18 @@ def test_an_adaptive_study_stops_when_it_is_sure() -> None:
     ]
 
 
+def test_one_failure_does_not_end_the_search_for_a_narrow_interval() -> None:
+    schedule = Schedule(scenarios(1), goal(), LISTED, {})
+    endings = outcomes_of({"C01": [10.0, 0, 10.0]}) | {"C01_r2": Outcome(Verdict.CRASHED)}
+    assert carry_out(schedule, **endings) == ["C01-r1", "C01-r2", "C01-r3"]
+
+
+def test_what_is_pending_is_told_also_after_the_first_round() -> None:
+    earlier = {f"C01-r{i}": Outcome(Verdict.FINISHED, {"seconds": 10.0 + i}) for i in (1, 2)}
+    schedule = Schedule(scenarios(1), goal(), LISTED, earlier)
+    assert [run.name for run in schedule.pending()] == ["C01-r3"]
+
+
 def test_a_scenario_without_figures_is_not_repeated_for_ever() -> None:
     schedule = Schedule(scenarios(1), goal(), LISTED, {})
     crashed = Outcome(Verdict.CRASHED)

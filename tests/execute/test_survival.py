@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from itertools import count
 from typing import TYPE_CHECKING
 
 import psutil
@@ -47,35 +48,22 @@ def finished_files(results: Path) -> dict[str, bytes]:
 
 
 def test_fifty_kills_lose_nothing_repeat_nothing_and_leave_nothing_running(tmp_path: Path) -> None:
-    command = "echo {run} >> ../ended; setsid sleep 60 & sleep 0.01"
-    (tmp_path / "here").mkdir()
     study = write_study(
         tmp_path,
-        command,
-        workload={"directory": "here"},
+        "setsid sleep 60 & sleep 0.01",
         factors=FACTORS,
         replications=2,
         order="interleaved",
     )
-    results = tmp_path / "results"
-    words = [sys.executable, "-m", "prumo", "run", str(study), "--results", str(results)]
     chance = random.Random(20261115)
-    kept: dict[str, bytes] = {}
-    moments = []
-    for _ in range(KILLS):
-        mark = str(uuid.uuid4())
-        environment = os.environ | {"PRUMO_TEST_MARK": mark}
-        process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL)
-        moments.append(chance.uniform(0.2, 1.8))
-        time.sleep(moments[-1])
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        assert nothing_lives(mark), "processes outlived the killed controller"
-        now = finished_files(results)
-        assert kept.items() <= now.items(), "a finished run was lost or run again"
-        kept = now
-    assert 0 < len(kept) < RUNS, "the kills must fall into the middle of the study"
-    assert subprocess.run(words, check=False, stdout=subprocess.DEVNULL).returncode == 0
+    kills = 0
+    for attempt in count():
+        results = tmp_path / f"results{attempt}"
+        kills += kill_again_and_again(study, results, KILLS - kills, chance)
+        if kills == KILLS:
+            break
+    kept = finished_files(results)
+    assert run(study, results).wait() == 0
     assert kept.items() <= finished_files(results).items()
     complete = records(results)
     assert len(complete) == RUNS
@@ -84,3 +72,29 @@ def test_fifty_kills_lose_nothing_repeat_nothing_and_leave_nothing_running(tmp_p
         (a, b) for a in FACTORS["a"] for b in FACTORS["b"]
     }
     assert {path.name for path in (results / "runs").iterdir()} == set(complete)
+
+
+def kill_again_and_again(study: Path, results: Path, most: int, chance: random.Random) -> int:
+    """Start and kill until the study is complete or this many kills fell into it."""
+    kept: dict[str, bytes] = {}
+    for kills in range(most):
+        mark = str(uuid.uuid4())
+        process = run(study, results, PRUMO_TEST_MARK=mark)
+        time.sleep(chance.uniform(0.2, 1.8))
+        process.send_signal(signal.SIGKILL)
+        completed = process.wait() == 0
+        assert nothing_lives(mark), "processes outlived the killed controller"
+        now = finished_files(results)
+        assert kept.items() <= now.items(), "a finished run was lost or run again"
+        kept = now
+        if completed:
+            return kills
+    return most
+
+
+def run(study: Path, results: Path, **variables: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "prumo", "run", str(study), "--results", str(results)],
+        env=os.environ | variables,
+        stdout=subprocess.DEVNULL,
+    )

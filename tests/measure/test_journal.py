@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.measure.journal import EpochCounter, journal_metrics, read_events
+from prumo.measure.journal import EpochCounter, facts_of, journal_metrics, not_finite, read_events
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,3 +81,21 @@ def test_a_growing_journal_is_counted_as_it_grows(tmp_path: Path) -> None:
 def test_words_where_numbers_belong_do_no_harm(tmp_path: Path, field: str) -> None:
     path = write(tmp_path / "j", {"event": "epoch", "epoch": 1, field: "many"})
     assert journal_metrics(read_events(path)) == {}
+
+
+def test_facts_of_the_wrong_kind_are_left_out(tmp_path: Path) -> None:
+    ready = {"event": "ready", "versions": {"cuda": 12.1}, "data": "words", "build": [1]}
+    facts = facts_of(read_events(write(tmp_path / "j", ready)))
+    assert facts.versions == {"cuda": "12.1"}
+    assert (facts.data, facts.build, facts.device) == ({}, {}, "")
+
+
+@pytest.mark.parametrize("names", [None, "loss", [1], {"loss": 1}])
+def test_a_malformed_list_of_names_does_no_harm(tmp_path: Path, names: object) -> None:
+    path = write(tmp_path / "j", {"event": "step", "epoch": 1, "not_finite": names})
+    assert not_finite(read_events(path)) == set()
+
+
+def test_a_number_too_large_for_any_figure_is_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path / "j", {"event": "metric", "huge": 10**400, "fine": 1})
+    assert journal_metrics(read_events(path)) == {"fine": 1.0}

@@ -64,3 +64,13 @@ def test_a_value_that_is_not_finite_is_seen(tmp_path: Path) -> None:
     path.write_bytes(b'\xff\xfe\n{"loss": NaN}\n')
     found = read_output_metrics(path, json_lines=True, patterns=[], keep={})
     assert math.isnan(found["loss"])
+
+
+def test_a_number_too_large_for_any_figure_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text(f'{{"huge": {10**400}, "fine": 1}}')
+    assert read_output_metrics(path, json_lines=True, patterns=[], keep={}) == {"fine": 1.0}
+
+
+def test_a_log_that_was_never_begun_has_no_figures(tmp_path: Path) -> None:
+    assert read_output_metrics(tmp_path / "absent", json_lines=True, patterns=[], keep={}) == {}

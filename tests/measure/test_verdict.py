@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prumo.machine.guard.order import Ending
+from prumo.measure.guard.order import Ending
 from prumo.measure.verdict import Evidence, judge
 from prumo.results.record import Verdict
 
@@ -32,7 +32,7 @@ def test_a_command_that_exits_with_zero_finished() -> None:
     [
         (seen(Ending(cause="stopped", signal=15)), Verdict.INTERRUPTED, "by the user"),
         (seen(Ending(cause="timeout"), timeout_seconds=60.0), Verdict.TIMEOUT, "60 s"),
-        (seen(Ending(cause="memory"), memory_bytes=100), Verdict.OUT_OF_MEMORY, "100 bytes"),
+        (seen(Ending(cause="memory"), memory_bytes=100 << 20), Verdict.OUT_OF_MEMORY, "100 MiB"),
         (
             seen(Ending(signal=9), control_group_kills=1, memory_bytes=100),
             Verdict.OUT_OF_MEMORY,
@@ -41,6 +41,7 @@ def test_a_command_that_exits_with_zero_finished() -> None:
         (seen(Ending(signal=9), kernel_kills=1), Verdict.OUT_OF_MEMORY, "kernel"),
         (seen(Ending(signal=9)), Verdict.CRASHED, "SIGKILL"),
         (seen(Ending(signal=signal.SIGSEGV)), Verdict.CRASHED, "SIGSEGV"),
+        (seen(Ending(signal=40)), Verdict.CRASHED, "signal 40"),
         (seen(Ending(failure="command not found: x")), Verdict.CRASHED, "not found"),
         (
             seen(Ending(exit_code=1), last_lines="a\nValueError: no\n"),
@@ -70,8 +71,9 @@ def test_a_worker_states_its_own_failure(kind: str) -> None:
     assert (judgement.verdict, judgement.reason) == (Verdict(kind), "why")
 
 
-def test_an_unknown_kind_of_failure_counts_as_a_crash() -> None:
-    failed = {"event": "failed", "kind": "finished", "message": "no"}
+@pytest.mark.parametrize("kind", ["finished", "nonsense", [], None])
+def test_an_unknown_kind_of_failure_counts_as_a_crash(kind: object) -> None:
+    failed = {"event": "failed", "kind": kind, "message": "no"}
     assert judge(seen(Ending(exit_code=1), events=[failed])).verdict is Verdict.CRASHED
 
 
@@ -84,15 +86,17 @@ def test_an_unknown_kind_of_failure_counts_as_a_crash() -> None:
         seen(events=[step(loss=-0.5)]),
         seen(metrics={"loss": -1.0}),
         seen(metrics={"images": 900.0}, expected_images=1000),
+        seen(metrics={}, expected_images=1000),
     ],
 )
 def test_figures_that_cannot_hold_make_a_run_invalid(evidence: Evidence) -> None:
     assert judge(evidence).verdict is Verdict.INVALID
 
 
-def test_a_loss_that_is_not_finite_in_the_warm_up_does_not_count() -> None:
-    warm_up = step(loss=None, not_finite=["loss"]) | {"epoch": 0}
-    assert judge(seen(events=[warm_up])).verdict is Verdict.FINISHED
+def test_losses_of_the_warm_up_do_not_count() -> None:
+    warm_up = [step(loss=None, not_finite=["loss"]), step(loss=-1.0)]
+    events = [event | {"epoch": 0} for event in warm_up]
+    assert judge(seen(events=events)).verdict is Verdict.FINISHED
 
 
 def test_what_else_is_worth_knowing_is_noted() -> None:

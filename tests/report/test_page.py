@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -164,6 +165,34 @@ def test_values_of_several_sizes_stand_on_a_logarithmic_axis(tmp_path: Path) -> 
             factory.run(number, replication, {"device": f"d{number}"}, metrics=metrics)
 
     assert "The axis is logarithmic." in _page(factory.path)
+
+
+def test_device_and_threads_stand_beside_machine_and_versions(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo")
+    factory.run(1, 1, {"batch_size": 32}, device="cpu", threads=6)
+    text = re.sub(r"\s+", " ", _outline(_page(factory.path)).text)
+
+    assert "Device cpu" in text
+    assert "Threads 6" in text
+
+
+def test_a_copy_of_a_run_is_named_and_counted_nowhere(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo").study_of(2)
+    first = factory.path / "runs" / "C01-r1"
+    shutil.copytree(first, first.with_name("C01-r1.bak"))
+    text = _outline(_page(factory.path)).text
+
+    assert "8 of 8 runs finished." in text
+    assert "C01-r1.bak" in text
+
+
+def test_a_study_of_a_program_is_reported_by_its_time(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo")
+    for replication in (1, 2):
+        factory.run(1, replication, {"count": 10}, metrics={"total": 45.0}, data={}, network={})
+    report = assemble(Results(factory.path), [], 0.95)
+
+    assert report.selected[:2] == ("wall_seconds", "total")
 
 
 def _page(path: Path) -> str:

@@ -1,38 +1,22 @@
-"""Run folders are whole or absent, locked while in use, and merged by what they say."""
+"""Run folders are whole or absent, and locked while in use."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from prumo.errors import BusyError, InputError, StorageError
 from prumo.results.folder import ResultsFolder, UnreadableRecordError
-from prumo.results.merge import merge
-from prumo.results.record import RunRecord, Verdict
+from prumo.results.record import Verdict
+from record_factory import run_record
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-Prumo = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def record(run: str = "C01-r1", verdict: Verdict = Verdict.FINISHED, **fields: Any) -> RunRecord:
-    values: dict[str, Any] = {
-        "run": run,
-        "scenario": "C1",
-        "replication": 1,
-        "study": "quick",
-        "factors": {"a": 1},
-        "parameters": {"a": 1},
-        "fingerprint": "f",
-        "verdict": verdict,
-    }
-    return RunRecord(**(values | fields))
 
 
 @pytest.fixture
@@ -43,7 +27,7 @@ def folder(tmp_path: Path) -> ResultsFolder:
 
 
 def test_a_record_is_read_as_it_was_written(folder: ResultsFolder) -> None:
-    written = record(metrics={"loss": 0.5}, factors={"a": "é", "b": True})
+    written = run_record(metrics={"loss": 0.5}, factors={"a": "é", "b": True})
     folder.finish(written)
     assert folder.record("C01-r1") == written
 
@@ -62,16 +46,45 @@ def test_a_record_that_cannot_be_used_says_so(folder: ResultsFolder, content: by
 
 
 def test_a_record_of_a_newer_prumo_is_not_guessed_at(folder: ResultsFolder) -> None:
-    folder.finish(record())
+    folder.finish(run_record())
     path = folder.run_path("C01-r1") / "run.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 2}))
-    with pytest.raises(UnreadableRecordError, match="newer"):
+    with pytest.raises(InputError, match=r"newer prumo \(format 2\): upgrade"):
         folder.record("C01-r1")
+
+
+def test_a_record_that_the_disk_does_not_give_is_not_called_broken(folder: ResultsFolder) -> None:
+    (folder.begin("C01-r1") / "run.json").mkdir()
+    with pytest.raises(StorageError, match="cannot read") as raised:
+        folder.record("C01-r1")
+    assert not isinstance(raised.value, UnreadableRecordError)
+
+
+def test_a_record_under_another_name_is_not_that_runs(folder: ResultsFolder) -> None:
+    folder.finish(run_record("C01-r1"))
+    folder.run_path("C01-r1").rename(folder.run_path("C02-r1"))
+    with pytest.raises(UnreadableRecordError, match="does not match its record"):
+        folder.record("C02-r1")
+
+
+def test_only_folders_named_as_runs_are_runs(folder: ResultsFolder) -> None:
+    for name in ("C01-r1", "C120-r10"):
+        folder.finish(run_record(name))
+    for name in ("C01-r1.bak", "copy-of-C01-r1", "C\u0661-r1"):
+        shutil.copytree(folder.run_path("C01-r1"), folder.run_path(name))
+    folder.run_path("notes").mkdir()
+
+    assert [path.name for path in folder.run_paths()] == ["C01-r1", "C120-r10"]
+    assert [path.name for path in folder.stray_paths()] == [
+        "C01-r1.bak",
+        "C\u0661-r1",
+        "copy-of-C01-r1",
+    ]
 
 
 def test_attempts_are_kept_side_by_side(folder: ResultsFolder) -> None:
     for _ in range(3):
-        folder.finish(record(verdict=Verdict.CRASHED))
+        folder.finish(run_record(verdict=Verdict.CRASHED))
         folder.set_aside("C01-r1")
     assert {path.name for path in folder.attempts_path.iterdir()} == {
         "C01-r1.1",
@@ -106,75 +119,6 @@ def test_a_lock_ends_with_its_process(folder: ResultsFolder) -> None:
 def test_a_folder_that_holds_no_results_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a results folder"):
         ResultsFolder.existing(tmp_path)
-
-
-class TestMerge:
-    @pytest.fixture
-    def other(self, tmp_path: Path) -> ResultsFolder:
-        made = ResultsFolder(tmp_path / "other")
-        made.create()
-        return made
-
-    def test_missing_runs_are_taken_with_all_their_files(
-        self, folder: ResultsFolder, other: ResultsFolder
-    ) -> None:
-        (other.begin("C01-r1") / "samples.csv").write_text("time\n")
-        other.finish(record())
-        assert merge(other, folder).taken == ["C01-r1"]
-        assert (folder.run_path("C01-r1") / "samples.csv").read_text() == "time\n"
-        assert folder.record("C01-r1") == record()
-
-    @pytest.mark.parametrize(
-        ("ours", "theirs", "taken"),
-        [
-            (Verdict.UNAVAILABLE, Verdict.FINISHED, True),
-            (Verdict.INTERRUPTED, Verdict.CRASHED, True),
-            (Verdict.CRASHED, Verdict.FINISHED, True),
-            (Verdict.FINISHED, Verdict.FINISHED, False),
-            (Verdict.FINISHED, Verdict.CRASHED, False),
-            (Verdict.CRASHED, Verdict.UNAVAILABLE, False),
-        ],
-    )
-    def test_the_run_that_says_more_stays(
-        self,
-        folder: ResultsFolder,
-        other: ResultsFolder,
-        ours: Verdict,
-        theirs: Verdict,
-        taken: bool,
-    ) -> None:
-        folder.finish(record(verdict=ours, order=1))
-        other.finish(record(verdict=theirs, order=2))
-        merge(other, folder)
-        assert folder.record("C01-r1") == other.record("C01-r1") or not taken
-        kept = folder.record("C01-r1")
-        assert kept is not None
-        assert kept.order == (2 if taken else 1)
-
-    def test_runs_of_another_study_are_refused_and_nothing_is_merged(
-        self, folder: ResultsFolder, other: ResultsFolder
-    ) -> None:
-        folder.finish(record("C02-r1"))
-        other.finish(record("C01-r1"))
-        other.finish(record("C02-r1", fingerprint="another"))
-        with pytest.raises(InputError, match="C02-r1"):
-            merge(other, folder)
-        assert folder.record("C01-r1") is None
-
-    def test_runs_without_a_readable_record_are_named(
-        self, folder: ResultsFolder, other: ResultsFolder
-    ) -> None:
-        other.begin("C01-r1")
-        (other.begin("C02-r1") / "run.json").write_text("{")
-        assert merge(other, folder).unreadable == ["C01-r1", "C02-r1"]
-
-    def test_the_command_line_merges(
-        self, prumo: Prumo, folder: ResultsFolder, other: ResultsFolder
-    ) -> None:
-        other.finish(record())
-        told = prumo("merge", other.path, folder.path, "--json")
-        assert json.loads(told.stdout)["taken"] == ["C01-r1"]
-        assert prumo("merge", folder.path / "absent", folder.path).returncode == 2
 
 
 def test_what_cannot_be_written_is_a_storage_error(tmp_path: Path) -> None:

@@ -49,15 +49,15 @@ def test_usage_of_every_run_is_taken_from_its_samples(factory: ResultFactory) ->
     folder = factory.run(1, 1, {"framework": "pytorch"})
     (folder / "samples.csv").write_text(
         "time,seconds,cpu_percent,tree_rss_bytes,energy_joules,gpu0_percent,gpu0_power_watts\n"
-        "1,0,50,1000,0,80,200\n2,1,70,3000,12.5,90,220\n3,2,60,2000,30,100,210\n"
+        "1,0,,1000,0,80,200\n2,1,70,3000,12.5,90,220\n3,2,60,2000,30,100,210\n"
     )
     row = Results(factory.path).runs().row(0, named=True)
 
-    assert row["cpu_percent_mean"] == 60
+    assert row["cpu_percent_mean"] == 65
     assert row["tree_rss_bytes_max"] == 3000
     assert row["energy_joules"] == 30
-    assert row["gpu0_percent_mean"] == 90
-    assert row["gpu0_power_watts_mean"] == 210
+    assert row["gpu0_percent_mean"] == 95
+    assert row["gpu0_power_watts_mean"] == 215
 
 
 def test_runs_of_machines_with_other_hardware_stand_in_one_table(tmp_path: Path) -> None:
@@ -74,11 +74,11 @@ def test_runs_of_machines_with_other_hardware_stand_in_one_table(tmp_path: Path)
 
 def test_half_a_row_of_samples_costs_no_other_row(factory: ResultFactory) -> None:
     folder = factory.run(1, 1, {"framework": "pytorch"})
-    (folder / "samples.csv").write_text("time,seconds,cpu_percent\n1,0,40\n2,1,60\n3,2")
+    (folder / "samples.csv").write_text("time,seconds,cpu_percent\n1,0,\n2,1,60\n3,2,40\n4,3")
 
     results = Results(factory.path)
 
-    assert results.samples().collect()["cpu_percent"].to_list() == [40, 60, None]
+    assert results.samples().collect()["cpu_percent"].to_list() == [None, 60, 40, None]
     assert results.runs()["cpu_percent_mean"].to_list() == [50]
 
 
@@ -169,15 +169,6 @@ def test_a_loss_that_is_no_number_and_a_torn_line_cost_no_other_step(
     assert steps["seconds"].to_list()[:2] == [1e-05, 0.5]
 
 
-def test_the_summary_covers_every_metric(factory: ResultFactory) -> None:
-    summary = Results(factory.study_of(3).path).summary(0.9)
-    row = summary.filter(scenario="C1", metric="train_seconds").row(0, named=True)
-
-    assert row["n"] == 3
-    assert row["ci_low"] < row["mean"] < row["ci_high"]
-    assert {"wall_seconds", "cpu_percent_mean"} <= set(summary["metric"])
-
-
 def test_factors_come_from_the_runs_when_the_study_cannot_be_read(factory: ResultFactory) -> None:
     factory.study_of(1)
     (factory.path / "study.yaml").write_text("name: [")
@@ -191,7 +182,6 @@ def test_an_empty_results_folder_has_empty_tables(factory: ResultFactory) -> Non
     results = Results(factory.path)
 
     assert results.runs().is_empty()
-    assert results.summary().is_empty()
     assert results.samples().collect().is_empty()
     assert results.epochs().collect().is_empty()
     assert results.conditions().is_empty()
@@ -204,6 +194,52 @@ def test_conditions_say_machine_data_and_cost(factory: ResultFactory) -> None:
     assert row["machine"] == "bench-1: Xeon E5-2690 v4, 8 cores, 32 GiB"
     assert row["data_source"] == "/data/mnist"
     assert row["cores"] == 8
+    assert row["versions"] == "python 3.12.4, pytorch 2.4.0"
+    assert row["steal_percent_mean"] == pytest.approx(0.1)
+
+
+def test_conditions_say_device_threads_and_settings(factory: ResultFactory) -> None:
+    settings = {"threads": 4, "affinity": [0, 1]}
+    factory.run(1, 1, {}, device="cuda", threads=4, settings=settings)
+    row = Results(factory.path).conditions().row(0, named=True)
+
+    assert (row["device"], row["threads"]) == ("cuda", 4)
+    assert json.loads(row["settings"]) == settings
+
+
+def test_a_factor_named_as_a_usage_figure_hides_neither(factory: ResultFactory) -> None:
+    factory.run(1, 1, {"cpu_percent_mean": "low"})
+    results = Results(factory.path)
+
+    assert results.runs()["cpu_percent_mean"].to_list() == ["low"]
+    assert "metric_cpu_percent_mean" in results.metrics
+    assert results.conditions()["cpu_percent_mean"][0] > 50
+
+
+@pytest.mark.parametrize("name", ["^.*$", "*"])
+def test_a_name_that_is_a_pattern_means_its_own_column_only(
+    factory: ResultFactory, name: str
+) -> None:
+    factory.run(1, 1, {name: "level"}, metrics={name: 7.0, "other": 1.0})
+    results = Results(factory.path)
+    (factor,) = results.factors
+
+    assert results.runs().select(factor).to_dict(as_series=False) == {f"factor_{name}": ["level"]}
+    assert results.runs().select(pl.col(f"metric_{name}")).to_series().to_list() == [7.0]
+
+
+@pytest.mark.parametrize("name", ["C01-r1.bak", "copy-of-C01-r1", "C02-r1"])
+def test_a_copy_of_a_run_under_another_name_is_not_counted(
+    factory: ResultFactory, name: str
+) -> None:
+    folder = factory.run(1, 1, {"framework": "pytorch"})
+    shutil.copytree(folder, folder.with_name(name))
+    results = Results(factory.path)
+
+    assert results.runs()["run"].to_list() == ["C01-r1"]
+    (unreadable,) = results.unreadable
+    assert unreadable.path.parent.name == name
+    assert "does not match its record" in unreadable.reason
 
 
 def test_a_folder_that_holds_no_results_is_refused(tmp_path: Path) -> None:

@@ -61,4 +61,4 @@ def test_where_data_lies_does_not_matter() -> None:
 
 
 def test_fingerprints_stay_the_same_between_versions_of_prumo() -> None:
-    assert first(command_study()) == "a4434704ddee3b3d"
+    assert first(command_study()) == "9e63b577a35a894f"

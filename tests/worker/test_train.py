@@ -10,6 +10,7 @@ import pytest
 
 from prumo_worker import train as train_module
 from prumo_worker.journal import Journal
+from prumo_worker.metric_names import TRAINING_METRICS
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.task import read_task
@@ -112,6 +113,7 @@ def test_steps_are_numbered_within_their_epoch_and_the_warm_up_is_epoch_0(tmp_pa
 @pytest.mark.usefixtures("device")
 def test_metrics_count_the_epochs_and_leave_the_warm_up_out(tmp_path: Path) -> None:
     metrics, events = run(tmp_path, warmup_steps=2)
+    assert set(metrics) == set(TRAINING_METRICS)
     epochs = [event for event in events if event["event"] == "epoch"]
     assert metrics["images"] == sum(epoch["images"] for epoch in epochs) == 200
     assert metrics["train_seconds"] == sum(epoch["seconds"] for epoch in epochs)

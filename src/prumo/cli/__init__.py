@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="prumo")
 def group() -> None:
-    """How fast and for how much money a neural network trains, and how sure that is.
+    """How fast a neural network trains, in which framework, on which machine, and how sure that is.
 
     One flow: inspect → plan → setup → run → report.
     """
@@ -75,19 +75,12 @@ def main() -> None:
     """Run the command line; errors become one clear message and an exit code."""
     try:
         code = group.main(standalone_mode=False)
-    except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # The reader of our output left (`prumo plan … | head`): nothing more to say to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception as error:  # noqa: BLE001 (no traceback reaches a user)
         sys.exit(_explain(error))
     sys.exit(code if isinstance(code, int) else 0)
@@ -100,6 +93,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, PrumoError):
         click.echo(f"prumo: {error}", err=True)
         return error.exit_code
+    if isinstance(error, OSError):
+        click.echo(f"prumo: {error}", err=True)
+        return PrumoError.exit_code
     if os.environ.get("PRUMO_DEBUG"):
         import traceback  # noqa: PLC0415 (only on the error path)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prumo.study import Plan, Scenario, Study
 
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_ENDS = 10
+_ENDS = 50
 _MOST_IN_TABLE = 1_000
 
 

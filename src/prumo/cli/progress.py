@@ -32,6 +32,15 @@ if TYPE_CHECKING:
     from prumo.execute.event import Listener
     from prumo.results.record import RunRecord
 
+EVENT_NAMES = {
+    StudyStarted: "study_started",
+    Remark: "remark",
+    Activity: "activity",
+    RunStarted: "run_started",
+    RunAdvanced: "run_advanced",
+    RunEnded: "run_ended",
+    StudyEnded: "study_ended",
+}
 MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTED: "■"}
 
 
@@ -46,15 +55,17 @@ def open_progress(study_file: Path, results: Path, *, as_json: bool) -> Iterator
             MofNCompleteColumn,
             Progress,
             TextColumn,
+            TimeElapsedColumn,
         )
 
-        # Refreshed by hand, once a second: a livelier bar would disturb what it shows.
+        # Once a second: a livelier bar would disturb what it shows.
         with Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
+            TimeElapsedColumn(),
             TextColumn("{task.fields[left]}"),
-            auto_refresh=False,
+            refresh_per_second=1,
         ) as bar:
             yield LiveProgress(bar, study_file, results)
     else:
@@ -123,7 +134,6 @@ class LiveProgress(PlainProgress):
             total=self._remaining.total,
             left=f"about {_clock(seconds)} left" if seconds else "",
         )
-        self._bar.refresh()
 
 
 def _print_json(event: Event) -> None:
@@ -133,42 +143,34 @@ def _print_json(event: Event) -> None:
 def _as_dict(event: Event) -> dict[str, object]:
     match event:
         case StudyStarted():
-            return {
-                "event": "study_started",
+            told: dict[str, object] = {
                 "study": event.study,
                 "results": str(event.results),
                 "kept": event.kept,
                 "pending": [run.name for run in event.pending],
             }
-        case Remark(text):
-            return {"event": "remark", "text": text}
-        case Activity(text):
-            return {"event": "activity", "text": text}
+        case Remark(text) | Activity(text):
+            told = {"text": text}
         case RunStarted(run):
-            return {"event": "run_started", "run": run.name, "factors": dict(run.scenario.factors)}
+            told = {"run": run.name, "factors": dict(run.scenario.factors)}
         case RunAdvanced(run, done, epochs):
-            return {"event": "run_advanced", "run": run.name, "epochs_done": done, "epochs": epochs}
+            told = {"run": run.name, "epochs_done": done, "epochs": epochs}
         case RunEnded(record):
-            return {
-                "event": "run_ended",
-                "run": record.run,
-                "verdict": record.verdict.value,
-                "reason": record.reason,
-                "wall_seconds": record.wall_seconds,
-                "metrics": record.metrics,
-            }
+            fields = {"run", "verdict", "reason", "wall_seconds", "metrics"}
+            told = record.model_dump(mode="json", include=fields)
         case StudyEnded():
-            return {
-                "event": "study_ended",
+            told = {
                 "results": str(event.results),
                 "verdicts": event.verdicts,
                 "interrupted": event.interrupted,
             }
+    return {"event": EVENT_NAMES[type(event)], **told}
 
 
 def _beginning(event: StudyStarted) -> str:
     kept = f", {event.kept} already there" if event.kept else ""
-    return f"{event.study}: {len(event.pending)} runs to do{kept} → {event.results}"
+    runs = "1 run" if len(event.pending) == 1 else f"{len(event.pending)} runs"
+    return f"{event.study}: {runs} to do{kept} → {event.results}"
 
 
 def _ending(record: RunRecord) -> str:

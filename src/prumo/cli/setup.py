@@ -44,7 +44,10 @@ def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool
     if not names and not listing:
         raise click.UsageError("name a study file, a framework, or an environment with --remove")
     if listing:
-        _print(environments(), as_json=as_json)
+        found = environments()
+        _print(found, as_json=as_json)
+        if not found and not as_json:
+            click.echo("no environments yet; `prumo setup pytorch` makes one")
     elif removing:
         _remove(names, as_json=as_json)
     else:

@@ -63,6 +63,7 @@ class Execution:
             interrupted = self._walk(executor, listener)
         except KeyboardInterrupt:
             interrupted = True
+        self._remark_on_goal(listener)
         ended = StudyEnded(self._folder.path, self._verdicts(), interrupted)
         listener(ended)
         return ended
@@ -78,7 +79,7 @@ class Execution:
             else:
                 record = executor.skip(step.run, order, step.reason)
             self._records[record.run] = record
-            self.schedule.record(step.run, Outcome(record.verdict, record.metrics))
+            self.schedule.record(step.run, _outcome(record))
             listener(RunEnded(record))
             if record.verdict is Verdict.INTERRUPTED:
                 return True
@@ -123,7 +124,7 @@ class Execution:
 
     def _settled_outcomes(self) -> dict[str, Outcome]:
         return {
-            name: Outcome(record.verdict, record.metrics)
+            name: _outcome(record)
             for name, record in self._records.items()
             if not unsettled(record.verdict, retry_failed=self._selection.retry_failed)
         }
@@ -148,6 +149,32 @@ class Execution:
                 Remark(f"{name} had an unreadable record; it is kept in {target} and run again")
             )
         self._unreadable.clear()
+
+    def _remark_on_goal(self, listener: Listener) -> None:
+        """Say so when an adaptive study did not reach what it was after."""
+        goal = self._replications
+        missed = self.schedule.unsure()
+        if missed and isinstance(goal, Adaptive):
+            names = ", ".join(scenario.name for scenario in missed)
+            listener(
+                Remark(
+                    f"after {goal.maximum} replications, {goal.metric} is still not known within "
+                    f"{goal.half_width_percent:g} % in: {names}"
+                )
+            )
+        finished = [r for r in self._records.values() if r.verdict is Verdict.FINISHED]
+        if (
+            isinstance(goal, Adaptive)
+            and finished
+            and not any(goal.metric in _outcome(record).metrics for record in finished)
+        ):
+            told = sorted({name for record in finished for name in _outcome(record).metrics})
+            listener(
+                Remark(
+                    f"no run tells '{goal.metric}', so every scenario stopped at its minimum of "
+                    f"{goal.minimum} replications; {did_you_mean(goal.metric, told)}"
+                )
+            )
 
     def _make_room(self, run_name: str) -> None:
         record = self._records.get(run_name)
@@ -187,8 +214,12 @@ def select_scenarios(study: Study, selection: Selection) -> list[Scenario]:
     return scenarios
 
 
+def _outcome(record: RunRecord) -> Outcome:
+    return Outcome(record.verdict, {"wall_seconds": record.wall_seconds} | record.metrics)
+
+
 def _difference(was: Mapping[str, object], now: Mapping[str, object]) -> str:
     for name in [*was, *now]:
         if was.get(name) != now.get(name):
             return f"{name}={was.get(name)} and is now {name}={now.get(name)}"
-    return "run with another workload"
+    return "run with another workload or under other conditions"

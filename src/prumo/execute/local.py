@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from prumo.errors import UnavailableError
+from prumo.errors import InputError, UnavailableError
 from prumo.execute.event import Activity, Remark, RunAdvanced
 from prumo.machine.machine import machine_facts
 from prumo.measure.interruption import Interruption
@@ -34,6 +35,7 @@ class LocalExecutor:
         self._listener = listener
         self._workload = open_workload(study, _SetupProgress(listener))
         self._interruption = Interruption()
+        _require_cpus(study.measure.affinity)
         self._machine = machine_facts(folder.path).as_dict()
 
     def execute(self, run: Run, order: int) -> RunRecord:
@@ -50,6 +52,10 @@ class LocalExecutor:
             record = self._measured(run, order, launch, path)
             self._folder.finish(record)
         return record
+
+    def close(self) -> None:
+        """Give back what waiting for interruptions needs."""
+        self._interruption.close()
 
     def skip(self, run: Run, order: int, reason: str) -> RunRecord:
         """Record a run that is not worth trying."""
@@ -86,7 +92,13 @@ class LocalExecutor:
             machine=self._machine | {"noise_before": measurement.noise_before},
             environment=dict(launch.facts),
             sampler=measurement.sampler,
-            **measurement.facts,
+            device=measurement.facts.device,
+            threads=launch.threads,
+            settings=self._study.measure.model_dump(mode="json", exclude_none=True),
+            versions=measurement.facts.versions,
+            build=measurement.facts.build,
+            data=measurement.facts.data,
+            network=measurement.facts.network,
         )
 
     def _advance(self, run: Run, path: Path) -> Callable[[], None]:
@@ -95,7 +107,8 @@ class LocalExecutor:
         epochs = run.scenario.parameters.get("epochs")
 
         def tell() -> None:
-            counter.advance()
+            if not counter.advance():
+                return
             known = epochs if isinstance(epochs, int) else None
             self._listener(RunAdvanced(run, counter.epochs, known))
 
@@ -113,6 +126,17 @@ class LocalExecutor:
             "started": datetime.now(UTC).isoformat(timespec="seconds"),
             "order": order,
         }
+
+
+def _require_cpus(affinity: tuple[int, ...] | None) -> None:
+    """Refuse CPUs that this process may not use, before anything is started on them."""
+    usable = os.sched_getaffinity(0)
+    absent = [cpu for cpu in affinity or () if cpu not in usable]
+    if absent:
+        raise InputError(
+            f"measure.affinity names CPU {absent[0]}, which is not to be had here; "
+            f"there are {', '.join(map(str, sorted(usable)))}"
+        )
 
 
 class _SetupProgress:

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prumo.results.record import Verdict
-from prumo.study import Adaptive, ordered_runs, round_runs, scenario_name
+from prumo.study import Adaptive, Run, ordered_runs, round_runs, scenario_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from prumo.study import Order, Run, Scenario
+    from prumo.study import Order, Scenario
 
 BATCH = "batch_size"
-LEAST_FOR_INTERVAL = 2
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,23 @@ class Schedule:
 
     def pending(self) -> list[Run]:
         """The runs known to be missing now; an adaptive study may add more."""
-        first = next(self._rounds())
-        return [run for run in first if run.name not in self._outcomes]
+        for runs in self._rounds():
+            missing = [run for run in runs if run.name not in self._outcomes]
+            if missing:
+                return missing
+        return []
+
+    def unsure(self) -> list[Scenario]:
+        """The scenarios of an adaptive study that had all their runs and missed the goal."""
+        goal = self._replications
+        if not isinstance(goal, Adaptive):
+            return []
+        return [
+            scenario
+            for scenario in self._scenarios
+            if Run(scenario, goal.maximum).name in self._outcomes
+            and self._is_unsure(scenario, goal, goal.maximum + 1)
+        ]
 
     def _note(self, run_name: str, outcome: Outcome, scenario: Scenario | None) -> None:
         self._outcomes[run_name] = outcome
@@ -105,12 +119,17 @@ class Schedule:
         # SciPy takes longer to import than all the rest, and only adaptive studies need it.
         from prumo.analyse.interval import relative_half_width_percent  # noqa: PLC0415
 
-        values = []
-        for run in ordered_runs([scenario], replication - 1, self._order):
-            outcome = self._outcomes.get(run.name)
-            if outcome and outcome.verdict is Verdict.FINISHED and goal.metric in outcome.metrics:
-                values.append(outcome.metrics[goal.metric])
-        if len(values) < LEAST_FOR_INTERVAL:
+        outcomes = [
+            self._outcomes.get(run.name)
+            for run in ordered_runs([scenario], replication - 1, self._order)
+        ]
+        values = [
+            outcome.metrics[goal.metric]
+            for outcome in outcomes
+            if outcome and outcome.verdict is Verdict.FINISHED and goal.metric in outcome.metrics
+        ]
+        if not values:
+            # Every run failed, or none tells this metric: more of them would not tell more.
             return False
         width = relative_half_width_percent(values, goal.confidence)
         return width is None or width > goal.half_width_percent

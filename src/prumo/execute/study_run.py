@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,8 @@ def run_study(
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
-        return execution.carry_out(LocalExecutor(study, folder, listener), listener)
+        with closing(LocalExecutor(study, folder, listener)) as executor:
+            return execution.carry_out(executor, listener)
 
 
 def missing_runs(study: Study, results: Path, selection: Selection = EVERYTHING) -> list[Run]:

@@ -37,6 +37,11 @@ class Interruption:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
+    def close(self) -> None:
+        """Give the pipe back."""
+        os.close(self.wake)
+        os.close(self._wake_write)
+
     def take(self) -> int:
         """How often a stop was asked for; makes `wake` quiet again."""
         with contextlib.suppress(BlockingIOError):

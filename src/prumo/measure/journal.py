@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -46,13 +47,46 @@ def journal_metrics(events: list[Event]) -> dict[str, float]:
     return metrics
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What a worker says about itself when it is ready."""
+
+    device: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    build: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+
+
+def facts_of(events: list[Event]) -> Facts:
+    """The facts in a journal; what is not of its kind is left out, as any program may write one."""
+    ready = last_event(events, "ready") or {}
+    return Facts(
+        device=str(ready.get("device", "")),
+        versions={str(name): str(text) for name, text in _mapping(ready, "versions").items()},
+        build=_mapping(ready, "build"),
+        data=_mapping(ready, "data"),
+        network=_mapping(ready, "network"),
+    )
+
+
+def is_number(value: object) -> bool:
+    """Whether a value from JSON is a finite number that a figure can be made of."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
 def not_finite(events: list[Event]) -> set[str]:
     """The names of figures that were infinite or not a number anywhere in the training."""
     return {
         name
         for event in events
         if event["event"] in {"step", "epoch", "metric"} and event.get("epoch") != 0
-        for name in event.get("not_finite", ())
+        for name in _names(event.get("not_finite"))
     }
 
 
@@ -83,8 +117,8 @@ def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:
     if not epochs:
         return {}
     metrics: dict[str, float] = {}
-    seconds = [event["seconds"] for event in epochs if _is_number(event.get("seconds"))]
-    images = [event["images"] for event in epochs if _is_number(event.get("images"))]
+    seconds = [event["seconds"] for event in epochs if is_number(event.get("seconds"))]
+    images = [event["images"] for event in epochs if is_number(event.get("images"))]
     if seconds:
         metrics["train_seconds"] = sum(seconds)
         metrics["seconds_per_epoch"] = sum(seconds) / len(seconds)
@@ -93,23 +127,28 @@ def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:
     if seconds and len(images) == len(seconds) and sum(seconds) > 0:
         metrics["images_per_second"] = sum(images) / sum(seconds)
     for name in ("loss", "accuracy"):
-        if _is_number(epochs[-1].get(name)):
+        if is_number(epochs[-1].get(name)):
             metrics[name] = epochs[-1][name]
     return metrics
 
 
+def _mapping(event: Event, name: str) -> dict[str, Any]:
+    value = event.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _names(value: object) -> list[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
 def _is_counted_step(event: Event) -> bool:
-    return event.get("epoch") != 0 and _is_number(event.get("seconds"))
+    return event.get("epoch") != 0 and is_number(event.get("seconds"))
 
 
 def _numbers(values: Event) -> dict[str, float]:
     return {
-        name: float(value) for name, value in values.items() if name != "time" and _is_number(value)
+        name: float(value) for name, value in values.items() if name != "time" and is_number(value)
     }
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _events(path: Path) -> Iterator[Event]:

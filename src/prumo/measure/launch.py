@@ -38,7 +38,7 @@ class Launch:
     environment: Mapping[str, str]
     task: Mapping[str, Any] | None = None
     """What the worker is asked, for workers that follow the protocol."""
-    expected_images: int | None = None
+    threads: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
     """The isolated environment's name and packages, for the record."""
 

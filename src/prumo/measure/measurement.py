@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prumo.machine.noise import noise_now
-from prumo.measure.journal import JOURNAL_FILE, last_event, read_events
+from prumo.measure.journal import JOURNAL_FILE, Facts, facts_of, read_events
 from prumo.measure.observation import LOG_FILE, observe
 from prumo.measure.verdict import Evidence, Judgement, judge
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from prumo.machine.guard.order import Ending
+    from prumo.measure.guard.order import Ending
     from prumo.measure.interruption import Interruption
-    from prumo.measure.journal import Event
     from prumo.measure.launch import Launch
     from prumo.measure.workloads import Workload
     from prumo.results.record import SamplerCost
@@ -37,8 +36,8 @@ class Measurement:
     sampler: SamplerCost | None
     noise_before: dict[str, Any]
     """How busy the machine was before the run began."""
-    facts: dict[str, Any] = field(default_factory=dict)
-    """What the worker said about itself: versions, build, data, network."""
+    facts: Facts
+    """What the worker said about itself."""
 
 
 def measure(  # noqa: PLR0913 (each is another thing)
@@ -54,38 +53,39 @@ def measure(  # noqa: PLR0913 (each is another thing)
     noise_before = asdict(noise_now())
     observation = observe(launch, folder, settings, interruption, tick)
     events = read_events(folder / JOURNAL_FILE)
+    facts = facts_of(events)
     metrics = workload.metrics(events, folder / LOG_FILE)
-    evidence = Evidence(
-        ending=observation.ending,
-        events=events,
-        metrics=metrics,
-        speaks_protocol=workload.speaks_protocol,
-        expected_images=_expected_images(run, events),
-        control_group_kills=observation.control_group_kills,
-        kernel_kills=observation.kernel_kills,
-        last_lines=_end_of(folder / LOG_FILE),
-        timeout_seconds=settings.timeout_seconds,
-        memory_bytes=settings.memory_bytes,
+    judgement = judge(
+        Evidence(
+            ending=observation.ending,
+            events=events,
+            metrics=metrics,
+            speaks_protocol=workload.speaks_protocol,
+            expected_images=_expected_images(run, facts),
+            control_group_kills=observation.control_group_kills,
+            kernel_kills=observation.kernel_kills,
+            last_lines=_end_of(folder / LOG_FILE),
+            timeout_seconds=settings.timeout_seconds,
+            memory_bytes=settings.memory_bytes,
+        )
     )
-    ready = last_event(events, "ready") or {}
+    metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    if observation.ending.max_rss_bytes:
+        metrics.setdefault("max_rss_bytes", observation.ending.max_rss_bytes)
     return Measurement(
-        judgement=judge(evidence),
+        judgement=replace(judgement, notes=[*judgement.notes, *observation.notes]),
         ending=observation.ending,
-        metrics={name: value for name, value in metrics.items() if math.isfinite(value)},
+        metrics=metrics,
         sampler=observation.sampler,
         noise_before=noise_before,
-        facts={name: ready.get(name, {}) for name in ("versions", "build", "data", "network")},
+        facts=facts,
     )
 
 
-def _expected_images(run: Run, events: list[Event]) -> int | None:
+def _expected_images(run: Run, facts: Facts) -> int | None:
     """How many images a training must have seen: all of the data in every epoch."""
-    ready = last_event(events, "ready")
-    epochs = run.scenario.parameters.get("epochs")
-    if ready is None or not isinstance(epochs, int):
-        return None
-    images = ready.get("data", {}).get("images")
-    return images * epochs if isinstance(images, int) else None
+    images, epochs = facts.data.get("images"), run.scenario.parameters.get("epochs")
+    return images * epochs if isinstance(images, int) and isinstance(epochs, int) else None
 
 
 def _end_of(log: Path) -> str:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.machine.cgroup import memory_group
-from prumo.machine.guard.order import Order
-from prumo.machine.guard.process import GuardedProcess
+from prumo.measure.guard.order import Order
+from prumo.measure.guard.process import GuardedProcess
+from prumo.measure.memory_cap import memory_group
 from prumo.measure.sampling import SAMPLES_FILE, SamplerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.machine.guard.order import Ending
+    from prumo.measure.guard.order import Ending
     from prumo.measure.interruption import Interruption
     from prumo.measure.launch import Launch
+    from prumo.measure.memory_cap import RunGroup
     from prumo.results.record import SamplerCost
     from prumo.study import MeasureSettings
 
@@ -26,12 +27,14 @@ TICK_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Observation:
-    """How a command ended, what watching it cost, and who else ran out of memory."""
+    """How a command ended, what watching it cost, and who ran out of memory meanwhile."""
 
     ending: Ending
     sampler: SamplerCost | None
     control_group_kills: int
     kernel_kills: int
+    notes: list[str]
+    """What about the watching itself is worth knowing."""
 
 
 def observe(
@@ -63,12 +66,25 @@ def observe(
         ):
             ending = _wait(process, interruption, tick)
         control_group_kills = group.oom_kills()
+        notes = _notes(sampler, settings, group)
     return Observation(
         ending=ending,
         sampler=sampler.cost,
         control_group_kills=control_group_kills,
         kernel_kills=_kernel_kills() - kernel_kills_before,
+        notes=notes,
     )
+
+
+def _notes(sampler: SamplerProcess, settings: MeasureSettings, group: RunGroup) -> list[str]:
+    notes = []
+    if sampler.cost is None:
+        notes.append(f"the sampler did not come to its end: {sampler.failure}")
+    elif sampler.cost.lost:
+        notes.append(f"{sampler.cost.lost} samples could not be written")
+    if settings.memory_bytes is not None and group.missing:
+        notes.append(f"the memory cap was only watched, five times a second: {group.missing}")
+    return notes
 
 
 def _wait(process: GuardedProcess, interruption: Interruption, tick: Callable[[], None]) -> Ending:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 Keep = str
@@ -31,15 +32,20 @@ def read_output_metrics(
     """
     values: dict[str, list[float]] = {}
     compiled = [re.compile(pattern) for pattern in patterns]
-    with log.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            found = _from_json(line) if json_lines else {}
-            for pattern in compiled:
-                for match in pattern.finditer(line):
-                    found.update(_from_groups(match))
-            for name, value in found.items():
-                values.setdefault(name, []).append(value)
+    for line in _lines(log):
+        found = _from_json(line) if json_lines else {}
+        for pattern in compiled:
+            for match in pattern.finditer(line):
+                found.update(_from_groups(match))
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
     return {name: KEEPERS[keep.get(name, "last")](series) for name, series in values.items()}
+
+
+def _lines(log: Path) -> Iterator[str]:
+    """The lines of a log; none where a run could not even begin one."""
+    with suppress(FileNotFoundError), log.open(encoding="utf-8", errors="replace") as lines:
+        yield from lines
 
 
 def _from_json(line: str) -> dict[str, float]:
@@ -49,11 +55,12 @@ def _from_json(line: str) -> dict[str, float]:
         content = json.loads(line)
     except (ValueError, RecursionError):
         return {}
-    return {
-        name: float(value)
-        for name, value in content.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
+    found = {}
+    for name, value in content.items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            with suppress(OverflowError):
+                found[name] = float(value)
+    return found
 
 
 def _from_groups(match: re.Match[str]) -> dict[str, float]:

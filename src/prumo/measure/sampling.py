@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import subprocess
 import sys
@@ -23,6 +22,8 @@ class SamplerProcess:
 
     def __init__(self, path: Path, tree_root: int, period_seconds: float) -> None:
         self.cost: SamplerCost | None = None
+        self.failure = ""
+        """Why there is no account of its cost, when there is none."""
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-P", "-m", "prumo.measure.sampler"),
@@ -49,9 +50,12 @@ class SamplerProcess:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            output, _ = self._process.communicate(timeout=END_SECONDS)
+            output, complaint = self._process.communicate(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            output, _ = self._process.communicate()
-        with contextlib.suppress(ValueError):
+            output, complaint = self._process.communicate()
+        try:
             self.cost = SamplerCost.model_validate(json.loads(output))
+        except ValueError:
+            last_words = complaint.decode(errors="replace").strip().rpartition("\n")[2]
+            self.failure = last_words or f"exit code {self._process.returncode}"

@@ -8,13 +8,13 @@ import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prumo.measure.journal import Event, last_event, not_finite
+from prumo.measure.journal import Event, is_number, last_event, not_finite
 from prumo.results.record import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prumo.machine.guard.order import Ending
+    from prumo.measure.guard.order import Ending
 
 NO_MEMORY = re.compile(
     r"out of memory|MemoryError|cannot allocate memory|not enough memory|std::bad_alloc",
@@ -65,7 +65,8 @@ def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
     if ending.cause == "timeout":
         return Verdict.TIMEOUT, f"took longer than {evidence.timeout_seconds:g} s"
     if ending.cause == "memory" or evidence.control_group_kills:
-        return Verdict.OUT_OF_MEMORY, f"passed its memory cap of {evidence.memory_bytes} bytes"
+        cap_mib = (evidence.memory_bytes or 0) / 2**20
+        return Verdict.OUT_OF_MEMORY, f"passed its memory cap of {cap_mib:g} MiB"
     if ending.signal == signal.SIGKILL and evidence.kernel_kills:
         return Verdict.OUT_OF_MEMORY, "killed by the kernel: the machine ran out of memory"
     if ending.failure:
@@ -82,28 +83,32 @@ def _failed_by_itself(evidence: Evidence) -> tuple[Verdict, str] | None:
         if evidence.speaks_protocol and not last_event(list(evidence.events), "finished"):
             return Verdict.CRASHED, "the worker ended without saying that it finished"
         return None
-    how = (
-        f"ended by {signal.Signals(ending.signal).name}"
-        if ending.signal
-        else f"exit code {ending.exit_code}"
-    )
+    how = f"ended by {_name(ending.signal)}" if ending.signal else f"exit code {ending.exit_code}"
     last_words = evidence.last_lines.strip().rpartition("\n")[2]
     if NO_MEMORY.search(evidence.last_lines):
         return Verdict.OUT_OF_MEMORY, f"{how}: {last_words}"
     return Verdict.CRASHED, f"{how}: {last_words}" if last_words else how
 
 
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _stated_kind(failed: Event) -> Verdict:
-    kind = failed.get("kind")
-    stated = {Verdict.OUT_OF_MEMORY, Verdict.UNAVAILABLE, Verdict.INVALID}
-    return Verdict(kind) if kind in stated else Verdict.CRASHED
+    stated = (Verdict.OUT_OF_MEMORY, Verdict.UNAVAILABLE, Verdict.INVALID)
+    return next((verdict for verdict in stated if verdict == failed.get("kind")), Verdict.CRASHED)
 
 
 def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
     losses = [
         (event.get("step", event.get("epoch")), event["loss"])
         for event in evidence.events
-        if event["event"] in {"step", "epoch"} and _is_number(event.get("loss"))
+        if event["event"] in {"step", "epoch"}
+        and event.get("epoch") != 0
+        and is_number(event.get("loss"))
     ]
     if "loss" in evidence.metrics:
         losses.append(("end", evidence.metrics["loss"]))
@@ -115,8 +120,8 @@ def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
     if negative:
         return Verdict.INVALID, f"the loss was negative: {negative[1]:g} at {negative[0]}"
     expected, seen = evidence.expected_images, evidence.metrics.get("images")
-    if expected is not None and seen is not None and seen != expected:
-        return Verdict.INVALID, f"saw {seen:.0f} images instead of {expected}"
+    if expected is not None and seen != expected:
+        return Verdict.INVALID, f"saw {seen or 0:.0f} images instead of {expected}"
     return None
 
 
@@ -126,8 +131,6 @@ def _notes(evidence: Evidence) -> list[str]:
         notes.append(f"left {evidence.ending.left_behind} processes behind, which were killed")
     if evidence.ending.log_omitted_bytes:
         notes.append(f"worker.log leaves out {evidence.ending.log_omitted_bytes} bytes of output")
+    if evidence.ending.survivors:
+        notes.append(f"{evidence.ending.survivors} processes of another user could not be killed")
     return notes
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

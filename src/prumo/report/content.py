@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.analyse.effect import is_balanced, main_effects, varying
+from prumo.analyse.evidence import Evidence
 from prumo.analyse.metric import headlines, in_reading_order
 from prumo.analyse.summary import summarise
-from prumo.analyse.warning import Evidence, find_warnings
+from prumo.analyse.warning import find_warnings
 from prumo.errors import InputError, did_you_mean
 from prumo.study import Adaptive, plan_of
 
@@ -52,6 +53,11 @@ class Report:
     def compared(self) -> tuple[str, ...]:
         """The factors with figures at more than one level."""
         return tuple(dict.fromkeys(effect.factor for effect in self.effects))
+
+    @property
+    def unreadable_runs(self) -> int:
+        """How many of the unreadable folders stand where a run should."""
+        return sum(item.is_run for item in self.unreadable)
 
     @property
     def finished(self) -> pl.DataFrame:
@@ -116,7 +122,8 @@ def _headlines(results: Results, measured: Sequence[str]) -> list[str]:
 
 
 def _planned_runs(results: Results) -> int:
-    seen = len(results.records) + len(results.unreadable) + len(results.unfinished)
+    unreadable = sum(item.is_run for item in results.unreadable)
+    seen = len(results.records) + unreadable + len(results.unfinished)
     if results.study is None:
         return seen
     return max(seen, plan_of(results.study).runs_minimum)

@@ -37,11 +37,11 @@ def outcome(report: Report) -> str:
     parts = [f"{finished} of {total} {'run' if total == 1 else 'runs'} finished"]
     counts = report.failures.group_by("verdict", maintain_order=True).len()
     parts += [f"{count} {verdict_words(verdict)}" for verdict, count in counts.rows()]
-    if report.unreadable:
-        parts.append(f"{len(report.unreadable)} unreadable")
+    if report.unreadable_runs:
+        parts.append(f"{report.unreadable_runs} unreadable")
     if report.unfinished:
         parts.append(f"{len(report.unfinished)} without an end")
-    known = report.runs.height + len(report.unreadable) + len(report.unfinished)
+    known = report.runs.height + report.unreadable_runs + len(report.unfinished)
     if total > known:
         parts.append(f"{total - known} not begun")
     return "; ".join(parts) + "."

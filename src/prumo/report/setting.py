@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.report.number import quantity
-from prumo.results.condition import machine_name
+from prumo.results.condition import machine_name, versions_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +21,9 @@ def setting(records: Sequence[RunRecord]) -> list[Fact]:
         ("Machine", _each(machine_name(record.machine) for record in records)),
         ("System", _each(_system(record.machine) for record in records)),
         ("GPU", _each(text for record in records for text in _gpus(record.machine))),
-        ("Versions", _each(_pairs(record.versions) for record in records)),
+        ("Device", _each(record.device for record in records)),
+        ("Threads", _each(record.threads for record in records)),
+        ("Versions", _each(versions_text(record.versions) for record in records)),
         ("Environment", _each(record.environment.get("name") for record in records)),
         ("Data", _each(_data(record) for record in records)),
         ("Network", _each(_network(record.network) for record in records)),
@@ -33,10 +35,6 @@ def setting(records: Sequence[RunRecord]) -> list[Fact]:
 
 def _each(values: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(str(value) for value in values if value))
-
-
-def _pairs(values: dict[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def _system(machine: dict[str, Any]) -> str:

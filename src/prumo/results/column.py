@@ -1,4 +1,4 @@
-"""The names of the columns of result tables, which no factor or metric can take."""
+"""The names of the columns of result tables, and which of them a factor or metric cannot take."""
 
 from __future__ import annotations
 
@@ -20,8 +20,17 @@ RESERVED = frozenset({*IDENTITY_COLUMNS, *OUTCOME_COLUMNS, "metric", "unit", *ST
 
 
 def free_name(name: str, kind: str, taken: set[str]) -> str:
-    """A column name that is not taken yet: a factor may be called `order`, a metric `epochs`."""
-    while name in taken:
+    """A column name that means one column and is not taken: a factor may be called `order`.
+
+    >>> free_name("order", "factor", {"run", "order"})
+    'factor_order'
+    """
+    while name in taken or not _means_one_column(name):
         name = f"{kind}_{name}"
     taken.add(name)
     return name
+
+
+def _means_one_column(name: str) -> bool:
+    # Polars reads `*` and `^…$` as patterns wherever a name can stand, and fills an empty name in.
+    return name not in {"", "*"} and not (name.startswith("^") and name.endswith("$"))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from prumo.results.folder import JOURNAL_FILE
 from prumo.results.samples import run_of_file
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from polars.datatypes import DataTypeClass
 
-EVENTS_FILE = "events.jsonl"
 STEP_FIELDS: Mapping[str, DataTypeClass] = {
     "epoch": pl.Int64,
     "step": pl.Int64,
@@ -48,7 +48,7 @@ def scan_epochs(run_paths: Iterable[Path]) -> pl.LazyFrame:
 def _scan(
     run_paths: Iterable[Path], event: str, fields: Mapping[str, DataTypeClass]
 ) -> pl.LazyFrame:
-    files = [file for path in run_paths if _has_text(file := path / EVENTS_FILE)]
+    files = [file for path in run_paths if _has_text(file := path / JOURNAL_FILE)]
     if not files:
         return pl.LazyFrame(schema={"run": pl.String, **fields})
     lines = pl.scan_csv(

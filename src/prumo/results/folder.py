@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,14 +20,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECORD_FILE = "run.json"
 STUDY_FILE = "study.yaml"
 PLAN_FILE = "plan.json"
+RECORD_FILE = "run.json"
 TASK_FILE = "task.json"
+JOURNAL_FILE = "events.jsonl"
+SAMPLES_FILE = "samples.csv"
+LOG_FILE = "worker.log"
+
+RUN_NAME = re.compile(r"C\d+-r\d+", re.ASCII)
 
 
 class UnreadableRecordError(StorageError):
-    """A run.json that is there and cannot be used."""
+    """A run.json that was read and is not the record of the run that its folder names."""
 
 
 class ResultsFolder:
@@ -36,6 +42,8 @@ class ResultsFolder:
         self.path = path
         self.runs_path = path / "runs"
         self.attempts_path = path / "attempts"
+        self.incoming_path = path / ".incoming"
+        """Where a run of another folder stands until it is whole."""
 
     @classmethod
     def existing(cls, path: Path) -> ResultsFolder:
@@ -84,9 +92,15 @@ class ResultsFolder:
 
     def run_paths(self) -> list[Path]:
         """The folders of all runs, finished or not, by name."""
-        if not self.runs_path.is_dir():
-            return []
-        return sorted(path for path in self.runs_path.iterdir() if path.is_dir())
+        return [path for path in self._folders() if RUN_NAME.fullmatch(path.name)]
+
+    def stray_paths(self) -> list[Path]:
+        """Folders that hold a record and are not named as a run: copies that somebody made."""
+        return [
+            path
+            for path in self._folders()
+            if not RUN_NAME.fullmatch(path.name) and (path / RECORD_FILE).exists()
+        ]
 
     def record(self, run_name: str) -> RunRecord | None:
         """The record of a run; None while it has none."""
@@ -96,8 +110,7 @@ class ResultsFolder:
         """An empty folder for a run. What an unfinished run left there is removed."""
         path = self.run_path(run_name)
         try:
-            if path.exists():
-                shutil.rmtree(path)
+            _remove_run(path)
             path.mkdir(parents=True)
         except OSError as error:
             raise StorageError.on_writing(path, error) from error
@@ -112,6 +125,24 @@ class ResultsFolder:
             raise StorageError.on_writing(path, error) from error
         text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
         self._write(path / RECORD_FILE, text + "\n")
+
+    def take_in(self, origin: Path, *, set_old_aside: bool) -> None:
+        """Copy a run's folder from elsewhere; a kill leaves the old run, none, or the new whole."""
+        path, incoming = self.run_path(origin.name), self.incoming_path / origin.name
+        try:
+            if self.incoming_path.exists():
+                shutil.rmtree(self.incoming_path)
+            incoming.mkdir(parents=True)
+            for file in sorted(origin.iterdir(), key=lambda file: file.name == RECORD_FILE):
+                if file.is_file():
+                    _copy_to_disk(file, incoming / file.name)
+            if set_old_aside:
+                self.set_aside(origin.name)
+            _remove_run(path)
+            incoming.rename(path)
+            self.incoming_path.rmdir()
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
 
     def set_aside(self, run_name: str) -> Path:
         """Keep a run that will be tried again under `attempts`."""
@@ -137,6 +168,11 @@ class ResultsFolder:
         self._write(self.path / STUDY_FILE, text)
         self._write(self.path / PLAN_FILE, json.dumps(plan, indent=1) + "\n")
 
+    def _folders(self) -> list[Path]:
+        if not self.runs_path.is_dir():
+            return []
+        return sorted(path for path in self.runs_path.iterdir() if path.is_dir())
+
     def _write(self, path: Path, text: str) -> None:
         try:
             write_whole(path, text)
@@ -145,23 +181,47 @@ class ResultsFolder:
 
 
 def read_record(path: Path) -> RunRecord | None:
-    """The record in a run's folder; None without one; an error when it cannot be used."""
+    """The record in a run's folder; None without one.
+
+    Raises:
+        UnreadableRecordError: It is no record, or that of another run: the run can be repeated.
+        InputError: A newer Prumo wrote it.
+        StorageError: The file itself cannot be read.
+    """
     file = path / RECORD_FILE
     try:
         content = file.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnreadableRecordError(f"cannot read {file}: {error.strerror}") from error
+        raise StorageError(f"cannot read {file}: {error.strerror}") from error
     try:
         values = json.loads(content)
         if isinstance(values, dict) and values.get("format", FORMAT) > FORMAT:
-            raise UnreadableRecordError(
-                f"{file} was written by a newer prumo (format {values['format']})"
+            raise InputError(
+                f"{file} was written by a newer prumo (format {values['format']}): upgrade this one"
             )
-        return RunRecord.model_validate(values)
+        record = RunRecord.model_validate(values)
     except (ValueError, TypeError, ValidationError) as error:
         raise UnreadableRecordError(f"{file} is not a run record: {_first_line(error)}") from error
+    if record.run != path.name:
+        raise UnreadableRecordError(
+            f"the name of {path} does not match its record, which is of {record.run}"
+        )
+    return record
+
+
+def _remove_run(path: Path) -> None:
+    """Remove a run's folder, its record first: what is left after a kill counts as no run."""
+    if path.exists():
+        (path / RECORD_FILE).unlink(missing_ok=True)
+        shutil.rmtree(path)
+
+
+def _copy_to_disk(source: Path, target: Path) -> None:
+    shutil.copy2(source, target)
+    with target.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def _first_line(error: Exception) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, StorageError
-from prumo.results.folder import RECORD_FILE, ResultsFolder, UnreadableRecordError
+from prumo.errors import InputError, PrumoError
+from prumo.results.folder import STUDY_FILE, ResultsFolder, UnreadableRecordError
 from prumo.results.record import Verdict
+from prumo.study import fingerprint, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prumo.results.record import RunRecord
+    from prumo.study import Study
 
 STANDING = {Verdict.FINISHED: 2, Verdict.UNAVAILABLE: 0, Verdict.INTERRUPTED: 0}
 
@@ -24,59 +27,97 @@ class Merged:
     kept: list[str] = field(default_factory=list)
     """Runs of which this folder already had one as good."""
     unreadable: list[str] = field(default_factory=list)
+    """Runs of the other folder without a record that can be read: they were not taken."""
+    set_aside: list[str] = field(default_factory=list)
+    """Runs of this folder that had failed or could not be read: they are under `attempts`."""
 
 
 def merge(source: ResultsFolder, target: ResultsFolder) -> Merged:
-    """Copy runs that are missing here or say more than the one here; finished ones stay."""
-    records = _records(source)
-    for name, theirs in records.items():
-        _refuse_other_study(source, target, name, theirs)
-    merged = Merged(
-        unreadable=[path.name for path in source.run_paths() if path.name not in records]
-    )
-    for name, theirs in records.items():
-        ours = target.record(name)
-        if ours is not None and _standing(ours) >= _standing(theirs):
+    """Copy runs that are missing here or say more than the one here; finished ones stay.
+
+    Raises:
+        InputError: A run is of another study, or of another version of it; nothing was merged.
+    """
+    theirs, ours = _Runs.of(source), _Runs.of(target)
+    _refuse_other_study(source, target, theirs, ours)
+    merged = Merged(unreadable=[*theirs.unfinished, *theirs.unreadable])
+    for name, record in theirs.records.items():
+        here = ours.records.get(name)
+        if here is not None and _standing(here) >= _standing(record):
             merged.kept.append(name)
-        else:
-            _copy_run(source, target, name)
-            merged.taken.append(name)
+            continue
+        worth_keeping = name in ours.unreadable or (here is not None and here.verdict.is_failure)
+        target.take_in(source.run_path(name), set_old_aside=worth_keeping)
+        merged.taken.append(name)
+        if worth_keeping:
+            merged.set_aside.append(name)
     return merged
 
 
-def _records(folder: ResultsFolder) -> dict[str, RunRecord]:
-    records = {}
-    for path in folder.run_paths():
-        try:
-            record = folder.record(path.name)
-        except UnreadableRecordError:
-            continue
-        if record is not None:
-            records[path.name] = record
-    return records
+@dataclass(frozen=True)
+class _Runs:
+    """The runs of a folder, by what is known of them."""
+
+    records: dict[str, RunRecord] = field(default_factory=dict)
+    unfinished: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, folder: ResultsFolder) -> _Runs:
+        runs = cls()
+        for path in folder.run_paths():
+            try:
+                record = folder.record(path.name)
+            except UnreadableRecordError:
+                runs.unreadable.append(path.name)
+                continue
+            if record is None:
+                runs.unfinished.append(path.name)
+            else:
+                runs.records[path.name] = record
+        return runs
 
 
 def _refuse_other_study(
-    source: ResultsFolder, target: ResultsFolder, name: str, theirs: RunRecord
+    source: ResultsFolder, target: ResultsFolder, theirs: _Runs, ours: _Runs
 ) -> None:
-    ours = target.record(name)
-    if ours is not None and (ours.fingerprint, ours.study) != (theirs.fingerprint, theirs.study):
+    study = _study(target)
+    names = {study.name} if study else {record.study for record in ours.records.values()}
+    known = _planned_fingerprints(study, theirs) if study else _recorded_fingerprints(ours)
+    for name, record in theirs.records.items():
+        if names and record.study not in names:
+            difference = f"it is of the study {record.study}, not of {', '.join(sorted(names))}"
+        elif study and record.scenario not in known:
+            difference = f"the study has no scenario {record.scenario}"
+        elif known.get(record.scenario, record.fingerprint) != record.fingerprint:
+            difference = f"{record.scenario} is something else there"
+        else:
+            continue
         raise InputError(
             f"{name} in {source.path} is a run of another study or version of it than in "
-            f"{target.path}; nothing was merged"
+            f"{target.path}: {difference}; nothing was merged"
         )
+
+
+def _study(folder: ResultsFolder) -> Study | None:
+    try:
+        return load(folder.path / STUDY_FILE)
+    except PrumoError:
+        return None
+
+
+def _planned_fingerprints(study: Study, theirs: _Runs) -> Mapping[str, str]:
+    wanted = {record.scenario for record in theirs.records.values()}
+    return {
+        scenario.name: fingerprint(study, scenario)
+        for scenario in study.scenarios()
+        if scenario.name in wanted
+    }
+
+
+def _recorded_fingerprints(ours: _Runs) -> Mapping[str, str]:
+    return {record.scenario: record.fingerprint for record in ours.records.values()}
 
 
 def _standing(record: RunRecord) -> int:
     return STANDING.get(record.verdict, 1)
-
-
-def _copy_run(source: ResultsFolder, target: ResultsFolder, name: str) -> None:
-    """Copy the files first and the record last, so that a run counts only when it is whole."""
-    origin, path = source.run_path(name), target.begin(name)
-    try:
-        for file in sorted(origin.iterdir(), key=lambda file: file.name == RECORD_FILE):
-            if file.is_file():
-                shutil.copy2(file, path / file.name)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error

@@ -71,6 +71,10 @@ class RunRecord(BaseModel):
     wall_seconds: float = 0.0
     exit_code: int | None = None
     signal: int | None = None
+    device: str = ""
+    threads: int | None = None
+    settings: dict[str, Any] = {}
+    """How the run was measured and held, as the study's `measure` said."""
     metrics: dict[str, float] = {}
     machine: dict[str, Any] = {}
     versions: dict[str, str] = {}

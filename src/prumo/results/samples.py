@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from prumo.results.folder import SAMPLES_FILE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-SAMPLES_FILE = "samples.csv"
 NOT_USAGE = {"run", "time", "seconds"}
 
 
@@ -25,7 +26,7 @@ def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
 
 
 def usage_per_run(samples: pl.LazyFrame) -> pl.DataFrame:
-    """One row per run: means of percentages and powers, the most of bytes, the last of energy."""
+    """One row per run: means over time of percentages and powers, the most of bytes and energy."""
     columns = [name for name in samples.collect_schema().names() if name not in NOT_USAGE]
     reductions = [reduction for name in columns if (reduction := _reduction(name)) is not None]
     return (
@@ -38,13 +39,20 @@ def usage_per_run(samples: pl.LazyFrame) -> pl.DataFrame:
 
 def _reduction(column: str) -> pl.Expr | None:
     if column.endswith(("_percent", "_watts")):
-        return pl.col(column).mean().alias(f"{column}_mean")
+        return _mean_over_time(pl.col(column)).alias(f"{column}_mean")
     if column.endswith("_bytes"):
         return pl.col(column).max().alias(f"{column}_max")
     if column.endswith("_joules"):
         # A counter that only grows since the sampler began: its greatest value is the run's total.
         return pl.col(column).max()
     return None
+
+
+def _mean_over_time(value: pl.Expr) -> pl.Expr:
+    """Each row counts for the time since the row before: the last comes early, some come late."""
+    span = pl.when(value.is_not_null()).then(pl.col("seconds").diff())
+    covered = span.sum()
+    return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
 
 
 def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:

@@ -15,14 +15,7 @@ from prumo.errors import InputError, PrumoError, did_you_mean
 from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
 from prumo.results.condition import conditions_of
 from prumo.results.events import scan_epochs, scan_steps
-from prumo.results.folder import (
-    PLAN_FILE,
-    RECORD_FILE,
-    STUDY_FILE,
-    ResultsFolder,
-    UnreadableRecordError,
-    read_record,
-)
+from prumo.results.folder import PLAN_FILE, RECORD_FILE, STUDY_FILE, ResultsFolder, read_record
 from prumo.results.record import Verdict
 from prumo.results.samples import scan_samples, usage_per_run
 from prumo.study import level_text, load
@@ -36,10 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Unreadable:
-    """A run whose record is there and cannot be used."""
+    """A folder whose record is there and cannot be used."""
 
     path: Path
     reason: str
+    is_run: bool = True
+    """Whether the folder is named as a run; if not, it is a copy that somebody made."""
 
 
 class Results:
@@ -98,12 +93,6 @@ class Results:
         """One row per run that ended: factors, verdict, reason, wall time, order, metrics."""
         return self._runs
 
-    def summary(self, confidence: float = 0.95) -> pl.DataFrame:
-        """One row per scenario and metric: n, mean, standard deviation, interval, median."""
-        from prumo.analyse.summary import summarise  # noqa: PLC0415 (reading needs no SciPy)
-
-        return summarise(self.runs(), self.factors, self.metrics, confidence)
-
     def failures(self) -> pl.DataFrame:
         """The runs that gave no figures, with their reasons."""
         failed = self._runs.filter(pl.col("verdict") != Verdict.FINISHED.value)
@@ -122,16 +111,18 @@ class Results:
         return scan_epochs(self._run_paths(run))
 
     def conditions(self) -> pl.DataFrame:
-        """Per run: on which machine and data it ran, and what watching it cost."""
-        return conditions_of(self.records)
+        """Per run: on which machine, versions and data it ran, and what watching it cost."""
+        return conditions_of(self.records, self._usage)
 
     def _read(self, folder: ResultsFolder) -> None:
         records, unreadable, unfinished = [], [], []
-        for path in folder.run_paths():
+        strays = folder.stray_paths()
+        for path in [*folder.run_paths(), *strays]:
             try:
                 record = read_record(path)
-            except UnreadableRecordError as error:
-                unreadable.append(Unreadable(path / RECORD_FILE, str(error)))
+            except PrumoError as error:
+                is_run = path not in strays
+                unreadable.append(Unreadable(path / RECORD_FILE, str(error), is_run))
                 continue
             if record is None:
                 unfinished.append(path.name)
@@ -161,6 +152,10 @@ class Results:
         return list(names)
 
     @cached_property
+    def _usage(self) -> pl.DataFrame:
+        return usage_per_run(self.samples())
+
+    @cached_property
     def _runs(self) -> pl.DataFrame:
         columns = [
             pl.Series("run", [record.run for record in self.records], pl.String),
@@ -181,9 +176,11 @@ class Results:
             values = [_finite(record.metrics.get(name)) for record in self.records]
             columns.append(pl.Series(free_name(name, "metric", taken), values, pl.Float64))
         runs = pl.DataFrame(columns)
-        usage = usage_per_run(self.samples())
         # What a run states of itself counts before what is computed from its samples.
-        usage = usage.select("run", pl.exclude("run", *runs.columns))
+        sampled = [name for name in self._usage.columns if name != "run" and name not in stated]
+        usage = self._usage.select(
+            "run", *(pl.col(name).alias(free_name(name, "metric", taken)) for name in sampled)
+        )
         return runs.join(usage, on="run", how="left", maintain_order="left")
 
 

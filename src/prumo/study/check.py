@@ -12,9 +12,11 @@ from prumo.study.invocation import RUN_PLACEHOLDERS, placeholders
 from prumo.study.parameters import MACHINE_NAMES, names_machine, parameter_levels
 from prumo.study.plan import allowed_count, occurring, scenario_count
 from prumo.study.problem import Problem, shown
+from prumo.study.replication import Adaptive
 from prumo.study.rule import Rule, RuleError
 from prumo.study.training_parameters import DATASETS, TrainingParameters, check_value
 from prumo.study.workload import Command, Training
+from prumo_worker.metric_names import TRAINING_METRICS
 from prumo_worker.networks import NetworkError, network
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = {*RUN_PLACEHOLDERS, "journal"}
 _MOST_FACTORS = 50
+_METRICS = (*TRAINING_METRICS, "wall_seconds", "max_rss_bytes")
 
 
 def problems(study: Study) -> list[Problem]:
@@ -34,6 +37,7 @@ def problems(study: Study) -> list[Problem]:
     found = [*_name_problems(study), *_level_problems(study)]
     if isinstance(study.workload, Training):
         found += _training_problems(study)
+        found += _goal_problems(study)
     else:
         found += _command_problems(study, study.workload)
     found += _machine_problems(study)
@@ -46,6 +50,13 @@ def problems(study: Study) -> list[Problem]:
     ]
     # Only a study that is right so far can be counted.
     return found or list(_scenario_problems(study))
+
+
+def _goal_problems(study: Study) -> Iterator[Problem]:
+    goal = study.replications
+    if isinstance(goal, Adaptive) and goal.metric not in _METRICS:
+        hint = did_you_mean(goal.metric, _METRICS)
+        yield Problem(("replications", "metric"), f"no training tells '{goal.metric}'; {hint}")
 
 
 def _name_problems(study: Study) -> Iterator[Problem]:

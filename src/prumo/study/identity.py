@@ -16,8 +16,16 @@ _LENGTH = 16
 
 
 def fingerprint(study: Study, scenario: Scenario) -> str:
-    """Hash what a scenario's runs do; how they are measured and where files lie is left out."""
-    content = {"workload": _workload(study, scenario), "parameters": dict(scenario.parameters)}
+    """Hash what decides about a run's figures.
+
+    How often it is sampled, when it is given up and where files lie is left out.
+    """
+    conditions = study.measure.model_dump(include={"threads", "affinity", "warmup_steps"})
+    content = {
+        "workload": _workload(study, scenario),
+        "parameters": dict(scenario.parameters),
+        "conditions": conditions,
+    }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
 

@@ -92,6 +92,13 @@ class Study(Section):
     _origin: Origin = PrivateAttr(default=Origin())
 
     @classmethod
+    def load(cls, path: Path | str) -> "Study":
+        """Read a study from its file; StudyError says what is wrong and where."""
+        from prumo.study.file import load  # noqa: PLC0415 (the reader builds studies)
+
+        return load(Path(path))
+
+    @classmethod
     def from_dict(cls, data: Mapping[str, Any], origin: Origin | None = None) -> Self:
         """Check plain data, as from a notebook; what reads a file says where it came from."""
         origin = origin or Origin()

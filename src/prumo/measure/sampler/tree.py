@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from prumo.machine.process_tree import descendants
-from prumo.measure.sampler.sensor import Rate
+from prumo.measure.process_tree import descendants, kernel_lists_children
+from prumo.measure.sampler.sensor import UNKNOWN, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +22,7 @@ class Usage(NamedTuple):
 
     cpu_seconds: float
     rss_bytes: float
+    """Unknown before the first process and after the last."""
 
 
 class Tree:
@@ -43,9 +43,7 @@ class Tree:
 def open_tree(root: int, clock: Callable[[], float]) -> Sensor | None:
     """Watch the descendants of `root`; None where there is no such process."""
     try:
-        # A kernel built without lists of children has this file for no process.
-        listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
-        return Tree(_ProcTree(root) if listed else _PsutilTree(root), clock)
+        return Tree(_ProcTree(root) if kernel_lists_children() else _PsutilTree(root), clock)
     except OSError:
         return None
 
@@ -84,7 +82,8 @@ class _ProcTree:
             raise ProcessLookupError(f"process {self._root} ended and its number was reused")
         # The root's own work is not the run's, but its ended children are.
         ticks += root.children_ticks
-        return Usage(ticks / self._ticks_per_second, float(pages * self._page_bytes))
+        rss_bytes = float(pages * self._page_bytes) if pages else UNKNOWN
+        return Usage(ticks / self._ticks_per_second, rss_bytes)
 
 
 class _PsutilTree:
@@ -110,7 +109,7 @@ class _PsutilTree:
             with suppress(self._psutil.Error):
                 seconds += sum(process.cpu_times()[:4])
                 rss_bytes += process.memory_info().rss
-        return Usage(seconds, rss_bytes)
+        return Usage(seconds, rss_bytes or UNKNOWN)
 
 
 def _read_stat(pid: int) -> _Stat:

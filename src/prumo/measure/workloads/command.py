@@ -43,6 +43,7 @@ class CommandWorkload:
             command=list(filled.words),
             directory=self._study.folder / filled.directory,
             environment=environment,
+            threads=threads,
         )
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:

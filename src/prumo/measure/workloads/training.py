@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo.environment import ensure, find_framework, worker_path
-from prumo.errors import SetupError, UnavailableError
+from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.machine.gpu import read_gpus
 from prumo.measure.journal import JOURNAL_FILE, Event, journal_metrics
@@ -31,7 +31,9 @@ class TrainingWorkload:
     def __init__(self, study: Study, progress: Progress) -> None:
         if not isinstance(study.workload, Training):
             raise TypeError(f"{study.name} is not a study of trainings")
-        self._workload = study.workload
+        for name, path in study.data_paths().items():
+            if not path.exists():
+                raise study.error(("workload", "data", name), f"there is nothing at {path}")
         self._study = study
         self._progress = progress
         self._environments: dict[str, Environment] = {}
@@ -59,6 +61,7 @@ class TrainingWorkload:
             directory=folder,
             environment=variables | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1"},
             task=task,
+            threads=threads,
             facts={"name": environment.name, "packages": environment.packages},
         )
 
@@ -79,7 +82,7 @@ class TrainingWorkload:
             raise UnavailableError(f"no NVIDIA GPU on this machine: {found.missing}")
 
     def _environment(self, framework: str) -> Environment:
-        """The framework's environment; a set-up that failed once is not tried for every run."""
+        """The framework's environment; what cannot be had here is asked for only once."""
         if framework in self._unavailable:
             raise UnavailableError(self._unavailable[framework])
         if framework not in self._environments:
@@ -87,7 +90,7 @@ class TrainingWorkload:
                 self._environments[framework] = ensure(
                     find_framework(framework, versions=self._study.versions), self._progress
                 )
-            except (SetupError, UnavailableError) as error:
+            except UnavailableError as error:
                 self._unavailable[framework] = str(error)
-                raise UnavailableError(str(error)) from error
+                raise
         return self._environments[framework]

@@ -35,12 +35,11 @@ def scenarios_figure(
     """Dots for runs, a diamond and a bar for the mean and its interval."""
     known = metric_of(metric)
     scale = scale_of(max(summary["median"].to_list()), known.unit)
-    means = _labelled(summary, factors).with_columns(
-        pl.col("mean", "ci_low", "ci_high") / scale.factor
+    means = _labels(summary, factors).with_columns(
+        summary[name] / scale.factor for name in ("mean", "ci_low", "ci_high")
     )
-    dots = _labelled(runs.filter(pl.col(metric).is_not_null()), factors).select(
-        "label", "group", value=pl.col(metric) / scale.factor
-    )
+    measured = runs.filter(runs[metric].is_not_null())
+    dots = _labels(measured, factors).with_columns(value=measured[metric] / scale.factor)
     ends = pl.concat([means["ci_low"], means["ci_high"]]).drop_nulls()
     extent = Extent.of([*dots["value"], *means["mean"]], ends.to_list())
     title = f"{known.title} [{scale.unit}]" if scale.unit else known.title
@@ -71,11 +70,12 @@ def scenarios_figure(
     )
 
 
-def _labelled(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+def _labels(table: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
+    """Columns of the figure only: a user's own may be called `label` too."""
     rows = table.select("scenario", *factors).rows(named=True)
     labels = [row_label(row, factors) for row in rows]
     groups = [str(row[factors[0]]) if factors else "" for row in rows]
-    return table.with_columns(label=pl.Series(labels), group=pl.Series(groups))
+    return pl.DataFrame({"label": labels, "group": groups})
 
 
 def _color(means: pl.DataFrame, factors: Sequence[str]) -> object:

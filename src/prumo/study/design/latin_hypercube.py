@@ -7,33 +7,21 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from prumo.study.design.design import Design, DesignError
+from prumo.study.design.design import DesignError
+from prumo.study.design.sample import Sample
 from prumo.study.design.space import Allowed, Combination, Space
-from prumo.study.problem import Problem
 from prumo.study.section import WholeNumber
 
 _SWAPS_PER_SCENARIO = 300
 
 
-class LatinHypercube(Design):
+class LatinHypercube(Sample):
     """A Latin hypercube: every level of a factor occurs about equally often."""
 
     kind: Literal["latin_hypercube"]
     """A balanced sample."""
     size: Annotated[WholeNumber, Field(ge=1, le=10_000)]
     """Number of scenarios."""
-    seed: Annotated[WholeNumber, Field(ge=0, lt=2**63)] = 1
-    """Seed of the sample."""
-
-    def problems(self, space: Space) -> Iterator[Problem]:
-        """More scenarios than combinations."""
-        if self.size > space.size:
-            yield Problem(("size",), f"{self.size} is more than the {space.size} combinations")
-
-    def count(self, space: Space) -> int:
-        """The number that was asked for."""
-        del space
-        return self.size
 
     def combinations(self, space: Space, allowed: Allowed) -> Iterator[Combination]:
         """Sample, then exchange levels between rows until all are distinct and allowed."""

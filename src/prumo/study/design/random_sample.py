@@ -2,39 +2,22 @@
 
 from collections.abc import Iterator
 from random import Random
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import Field
-
-from prumo.study.design.design import Design, DesignError
+from prumo.study.design.design import DesignError
+from prumo.study.design.sample import Sample
 from prumo.study.design.space import Allowed, Combination, Space
-from prumo.study.problem import Problem
-from prumo.study.section import WholeNumber
 
 # Up to here every combination is looked at, so that an allowed one is never missed.
 _MOST_LOOKED_AT = 100_000
 _DRAWS_PER_SCENARIO = 1_000
 
 
-class RandomSample(Design):
+class RandomSample(Sample):
     """Combinations drawn at random from the allowed ones, each at most once."""
 
     kind: Literal["random"]
     """Combinations drawn at random."""
-    size: Annotated[WholeNumber, Field(ge=1, le=1_000_000)]
-    """Number of scenarios."""
-    seed: Annotated[WholeNumber, Field(ge=0, lt=2**63)] = 1
-    """Seed of the draw."""
-
-    def problems(self, space: Space) -> Iterator[Problem]:
-        """More scenarios than combinations."""
-        if self.size > space.size:
-            yield Problem(("size",), f"{self.size} is more than the {space.size} combinations")
-
-    def count(self, space: Space) -> int:
-        """The number that was asked for."""
-        del space
-        return self.size
 
     def combinations(self, space: Space, allowed: Allowed) -> Iterator[Combination]:
         """Draw without repetition, then list in the order of the factors."""

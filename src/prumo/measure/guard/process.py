@@ -11,12 +11,12 @@ import sys
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Self
 
-from prumo.machine.guard.order import Ending
+from prumo.measure.guard.order import Ending
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from prumo.machine.guard.order import Order
+    from prumo.measure.guard.order import Order
 
 
 class GuardedProcess:
@@ -24,7 +24,7 @@ class GuardedProcess:
 
     def __init__(self, order: Order) -> None:
         self._guard = subprocess.Popen(
-            [sys.executable, "-P", "-m", "prumo.machine.guard"],
+            [sys.executable, "-P", "-m", "prumo.measure.guard"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -88,4 +88,6 @@ class GuardedProcess:
         if self._report.endswith(b"\n"):
             self.ending = Ending(**json.loads(self._report))
         elif not chunk:
-            self.ending = Ending(signal=9, failure="the guard of this run was killed")
+            code = self._guard.wait()
+            how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            self.ending = Ending(failure=f"the guard of this run came to a bad end: {how}")

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from prumo.machine.guard.order import Ending, Order
-from prumo.machine.guard.process import GuardedProcess
+from prumo.measure.guard.order import Ending, Order
+from prumo.measure.guard.process import GuardedProcess
 
 
 def ending_of(command: list[str], folder: Path, **limits: Any) -> Ending:
@@ -151,8 +151,8 @@ def test_stop_and_kill_end_the_command(tmp_path: Path) -> None:
 def test_nothing_outlives_a_controller_that_is_killed(tmp_path: Path) -> None:
     controller = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
-from prumo.machine.guard.order import Order
-from prumo.machine.guard.process import GuardedProcess
+from prumo.measure.guard.order import Order
+from prumo.measure.guard.process import GuardedProcess
 import os
 words = ["sh", "-c", "echo $$ > worker.pid; setsid sleep 600 & echo $! > daemon.pid; sleep 600"]
 with GuardedProcess(Order(words, {str(tmp_path)!r}, dict(os.environ), "log")) as process:
@@ -172,3 +172,13 @@ def test_a_guard_that_is_killed_takes_its_command_with_it(tmp_path: Path) -> Non
         os.kill(process.guard_pid, signal.SIGKILL)
         assert "guard" in wait_for(process).failure
     assert gone(pid)
+
+
+def test_a_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    guarded = Order(["true"], str(tmp_path), {}, str(tmp_path / "absent" / "log"))
+    with GuardedProcess(guarded) as process:
+        assert "cannot write" in wait_for(process).failure
+
+
+def test_words_that_no_program_can_be_given_are_told(tmp_path: Path) -> None:
+    assert "could not start" in ending_of(["echo", "a\0b"], tmp_path).failure

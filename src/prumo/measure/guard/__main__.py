@@ -1,4 +1,4 @@
-"""`python -m prumo.machine.guard`: the guard's own process."""
+"""`python -m prumo.measure.guard`: the guard's own process."""
 
 import json
 import os
@@ -6,9 +6,9 @@ import signal
 from contextlib import suppress
 from dataclasses import asdict
 
-from prumo.machine.guard.order import Order
-from prumo.machine.guard.watch import Watch, become_subreaper
-from prumo.machine.process_tree import kill_own_descendants
+from prumo.measure.guard.order import Order
+from prumo.measure.guard.watch import Watch, become_subreaper
+from prumo.measure.process_tree import kill_own_descendants
 
 LIFELINE = 0
 REPORT = 1
@@ -32,4 +32,5 @@ def main() -> None:
         os.write(REPORT, json.dumps(asdict(ending)).encode() + b"\n")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -6,12 +6,17 @@ import contextlib
 import os
 import signal
 import time
+from functools import cache
+from pathlib import Path
 
 _MOST_BYTES = 65536
+_PATIENCE_SECONDS = 10.0
 
 
 def descendants(pid: int) -> list[int]:
     """Every process below `pid`, parents before children."""
+    if not kernel_lists_children():
+        return _psutil_descendants(pid)
     found: list[int] = []
     queue = [pid]
     for parent in queue:
@@ -33,18 +38,22 @@ def signal_all(pids: list[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def kill_own_descendants() -> int:
-    """Kill and reap everything below this process; how many were still alive."""
-    killed: set[int] = set()
+def kill_own_descendants() -> list[int]:
+    """Kill and reap everything below this process; who was still alive.
+
+    A process of another user (started by `sudo`, say) cannot be killed and is left after a while.
+    """
+    killed: dict[int, None] = {}
+    give_up = time.monotonic() + _PATIENCE_SECONDS
     while True:
         alive = living_descendants(os.getpid())
-        killed.update(alive)
+        killed.update(dict.fromkeys(alive))
         signal_all(alive, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        if not descendants(os.getpid()):
-            return len(killed)
+        if not descendants(os.getpid()) or time.monotonic() > give_up:
+            return list(killed)
         time.sleep(0.002)
 
 
@@ -56,6 +65,12 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+@cache
+def kernel_lists_children() -> bool:
+    """Whether this kernel tells the children of a process; few are built without it."""
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
+
+
 def _children(pid: int) -> list[int]:
     children: list[int] = []
     with contextlib.suppress(OSError):
@@ -65,9 +80,20 @@ def _children(pid: int) -> list[int]:
     return children
 
 
+def _psutil_descendants(pid: int) -> list[int]:
+    import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
+
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
 def _has_ended(pid: int) -> bool:
     try:
         state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+    except FileNotFoundError:
+        return Path("/proc/self").exists()
     except OSError:
         return True
     return state in {b"Z", b"X"}

@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.machine.guard.log import CappedLog
-from prumo.machine.guard.order import Ending
-from prumo.machine.process_tree import (
+from prumo.measure.guard.log import CappedLog
+from prumo.measure.guard.order import Ending
+from prumo.measure.process_tree import (
     descendants,
     kill_own_descendants,
     living_descendants,
@@ -25,7 +25,7 @@ from prumo.machine.process_tree import (
 )
 
 if TYPE_CHECKING:
-    from prumo.machine.guard.order import Order
+    from prumo.measure.guard.order import Order
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -57,9 +57,12 @@ class Watch:
         signal.signal(signal.SIGTERM, lambda *_: self._stop("stopped"))
         try:
             log = CappedLog(Path(self._order.log), self._order.log_bytes)
-            began = time.monotonic()
+        except OSError as error:
+            return Ending(failure=f"cannot write {self._order.log}: {error.strerror}")
+        began = time.monotonic()
+        try:
             process = self._start()
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             return Ending(failure=self._start_failure(error))
         if self._order.timeout_seconds is not None:
             self._deadline = began + self._order.timeout_seconds
@@ -79,7 +82,8 @@ class Watch:
             cause=self._cause,
             wall_seconds=wall_seconds,
             max_rss_bytes=self._max_rss_bytes,
-            left_behind=left_behind,
+            left_behind=len(left_behind),
+            survivors=len(living_descendants(os.getpid())),
             log_omitted_bytes=log.omitted_bytes,
         )
 

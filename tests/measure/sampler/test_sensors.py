@@ -86,7 +86,7 @@ def test_where_there_is_no_proc_other_counters_serve() -> None:
 
 
 def test_every_column_is_one_of_the_contract(tmp_path: Path) -> None:
-    contract = Path(__file__).parents[2] / "docs" / "contracts.md"
+    contract = Path(__file__).parents[3] / "docs" / "contracts.md"
     promised = contract.read_text(encoding="utf-8")
     for name, opened in PRESENT.items():
         folder = tmp_path / name

@@ -37,6 +37,9 @@ class Ending:
     """Why it could not be started at all."""
     wall_seconds: float = 0.0
     max_rss_bytes: int = 0
+    """The most memory that the command, or one of its ended children, held by itself."""
     left_behind: int = 0
     """Processes that the command left running, killed by the guard."""
+    survivors: int = 0
+    """Processes that could not be killed: they belong to another user."""
     log_omitted_bytes: int = 0

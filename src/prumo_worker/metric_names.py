@@ -1,0 +1,18 @@
+"""The figures that every training run gives, by name."""
+
+from __future__ import annotations
+
+TRAINING_METRICS = (
+    "setup_seconds",
+    "warmup_seconds",
+    "first_step_seconds",
+    "train_seconds",
+    "seconds_per_epoch",
+    "step_seconds_median",
+    "data_seconds",
+    "compute_seconds",
+    "images",
+    "images_per_second",
+    "loss",
+    "accuracy",
+)

@@ -1,0 +1,103 @@
+"""The tree is the architecture: every room imports only from the rooms below it."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "src"
+
+GROUND = {"errors", "version", "whole_file"}
+STORES = {"results", "environment", "machine"}
+MAY_IMPORT = {
+    "cli": {"report", "execute", "analyse", "measure", "study"} | STORES,
+    "report": {"analyse", "study"} | STORES,
+    "execute": {"analyse", "measure", "study"} | STORES,
+    "analyse": {"study"} | STORES,
+    "measure": {"study"} | STORES,
+    "results": {"study"},
+    "environment": {"machine", "study"},
+    "machine": set[str](),
+    "study": set[str](),
+}
+# The package itself and what opens it are above all rooms.
+DOORS = {"__init__", "__main__", "notebook"}
+WORKER_PARTS = {
+    "prumo_worker.networks",
+    "prumo_worker.data.catalog",
+    "prumo_worker.metric_names",
+}
+
+
+@pytest.mark.parametrize("room", MAY_IMPORT)
+def test_a_room_imports_only_from_rooms_below_it(room: str) -> None:
+    allowed = {room} | MAY_IMPORT[room] | GROUND
+    upwards = [
+        f"{file.relative_to(SOURCE)} imports {module}"
+        for file in (SOURCE / "prumo" / room).rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module) and _room(module) not in allowed
+    ]
+
+    assert upwards == []
+
+
+@pytest.mark.parametrize("name", sorted(GROUND))
+def test_the_ground_stands_on_nothing(name: str) -> None:
+    imported = _imports(SOURCE / "prumo" / f"{name}.py")
+
+    assert not [module for module in imported if _is_of("prumo", module)]
+
+
+def test_every_room_has_its_place() -> None:
+    found = {
+        path.stem
+        for path in (SOURCE / "prumo").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+
+    assert found == MAY_IMPORT.keys() | GROUND | DOORS
+
+
+def test_a_worker_knows_nothing_of_the_controller() -> None:
+    assert not [
+        f"{file.name} imports {module}"
+        for file in (SOURCE / "prumo_worker").rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module)
+    ]
+
+
+def test_the_controller_uses_only_the_parts_of_a_worker_that_are_pure() -> None:
+    used = {
+        module
+        for file in (SOURCE / "prumo").rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo_worker", module)
+    }
+
+    assert not {module for module in used if not any(_is_of(part, module) for part in WORKER_PARTS)}
+
+
+def _imports(file: Path) -> Iterator[str]:
+    """Every module that a file names in an import, also for types only or inside a function."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _is_of(package: str, module: str) -> bool:
+    return module == package or module.startswith(f"{package}.")
+
+
+def _room(module: str) -> str:
+    """The room of a module; one that names none imports the door, which is above them all."""
+    return module.split(".")[1] if "." in module else ""
