@@ -29,5 +29,7 @@ def command(source: Path, target: Path, as_json: bool) -> None:
         click.echo(json.dumps(asdict(merged)))
         return
     click.echo(f"{len(merged.taken)} runs taken, {len(merged.kept)} kept as they were")
+    for name in merged.set_aside:
+        click.echo(f"set aside: what {target} had of {name} is kept under attempts")
     for name in merged.unreadable:
         click.echo(f"not taken: {name} has no readable record")

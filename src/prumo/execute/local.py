@@ -10,9 +10,10 @@ from prumo.errors import InputError, UnavailableError
 from prumo.execute.event import Activity, Remark, RunAdvanced
 from prumo.machine.machine import machine_facts
 from prumo.measure.interruption import Interruption
-from prumo.measure.journal import JOURNAL_FILE, EpochCounter
+from prumo.measure.journal import EpochCounter
 from prumo.measure.measurement import measure
 from prumo.measure.workloads import open_workload
+from prumo.results.folder import JOURNAL_FILE
 from prumo.results.record import RunRecord, Verdict
 from prumo.study import fingerprint
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from prumo.measure.launch import Launch
     from prumo.results.folder import ResultsFolder
     from prumo.study import Run, Study
+
+
+INFLUENTIAL = {"sample_seconds", "warmup_steps", "threads", "affinity", "memory_bytes"}
+"""The settings of a measurement that can show in its figures."""
 
 
 class LocalExecutor:
@@ -94,7 +99,9 @@ class LocalExecutor:
             sampler=measurement.sampler,
             device=measurement.facts.device,
             threads=launch.threads,
-            settings=self._study.measure.model_dump(mode="json", exclude_none=True),
+            settings=self._study.measure.model_dump(
+                mode="json", include=INFLUENTIAL, exclude_none=True
+            ),
             versions=measurement.facts.versions,
             build=measurement.facts.build,
             data=measurement.facts.data,

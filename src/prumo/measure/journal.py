@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-JOURNAL_FILE = "events.jsonl"
 
 Event = dict[str, Any]
 

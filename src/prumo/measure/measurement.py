@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prumo.machine.noise import noise_now
-from prumo.measure.journal import JOURNAL_FILE, Facts, facts_of, read_events
-from prumo.measure.observation import LOG_FILE, observe
+from prumo.measure.journal import Facts, facts_of, read_events
+from prumo.measure.observation import observe
 from prumo.measure.verdict import Evidence, Judgement, judge
+from prumo.results.folder import JOURNAL_FILE, LOG_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
 from prumo.measure.memory_cap import memory_group
-from prumo.measure.sampling import SAMPLES_FILE, SamplerProcess
+from prumo.measure.sampling import SamplerProcess
+from prumo.results.folder import LOG_FILE, SAMPLES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from prumo.results.record import SamplerCost
     from prumo.study import MeasureSettings
 
-LOG_FILE = "worker.log"
 TICK_SECONDS = 1.0
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-SAMPLES_FILE = "samples.csv"
 END_SECONDS = 10.0
 
 

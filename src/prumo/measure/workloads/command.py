@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from prumo.environment import worker_path
 from prumo.machine.cpu import read_cpu
-from prumo.measure.journal import JOURNAL_FILE, Event, journal_metrics
+from prumo.measure.journal import Event, journal_metrics
 from prumo.measure.launch import Launch, thread_environment
 from prumo.measure.output_metrics import read_output_metrics
+from prumo.results.folder import JOURNAL_FILE
 from prumo.study import Command, invocation_for
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from prumo.environment import ensure, find_framework, worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.machine.gpu import read_gpus
-from prumo.measure.journal import JOURNAL_FILE, Event, journal_metrics
+from prumo.measure.journal import Event, journal_metrics
 from prumo.measure.launch import Launch, clean_environment, thread_environment
-from prumo.results.folder import TASK_FILE
+from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.study import Training
 
 if TYPE_CHECKING:
