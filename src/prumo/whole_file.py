@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
 def write_whole(path: Path, text: str) -> None:
     """Write beside the file, flush to disk, then put it in place by a rename."""
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/null, is written to and never replaced.
+        path.write_text(text, encoding="utf-8")
+        return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("w", encoding="utf-8") as file:
