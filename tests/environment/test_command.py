@@ -34,8 +34,8 @@ def test_what_is_set_up_is_printed_for_people_and_for_programs(prumo: Prumo) -> 
 
 
 @pytest.mark.usefixtures("cache")
-def test_an_empty_list_is_empty(prumo: Prumo) -> None:
-    assert prumo("setup", "--list").stdout == ""
+def test_an_empty_list_says_how_to_make_an_environment(prumo: Prumo) -> None:
+    assert "prumo setup pytorch" in prumo("setup", "--list").stdout
     assert json.loads(prumo("setup", "--list", "--json").stdout) == {"environments": []}
 
 
