@@ -3,15 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prumo_worker.networks import NAMES, network
-from prumo_worker.networks.layer import Convolution, Rectifier
+from prumo_worker.networks import network
+from prumo_worker.networks.layer import BatchNormalization, Convolution, Rectifier
 from prumo_worker.networks.network import Layer, assemble
 from prumo_worker.networks.weights import initial_weights
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["rede1", "googlenet_aux", "mobilenet", "inception_v3"])
 def test_there_is_a_weight_for_every_parameter(name: str) -> None:
-    built = network(name, 32, 3, 10)
+    built = network(name, 96, 3, 10)
     weights = initial_weights(built, seed=1)
     assert sum(array.size for array in weights.values()) == built.parameters
     assert {array.dtype for array in weights.values()} == {np.dtype(np.float32)}
@@ -39,6 +39,14 @@ def test_weights_spread_by_their_fan_in_and_biases_are_zero() -> None:
     assert dense.std() == pytest.approx(np.sqrt(2 / dense.shape[1]), rel=0.01)
     assert abs(dense.mean()) < dense.std() / 100
     assert not weights["dense1.bias"].any()
+
+
+def test_a_batch_normalisation_begins_as_the_identity() -> None:
+    weights = initial_weights(assemble("own", (2, 3, 3), [Layer("bn", BatchNormalization())]), 1)
+    values = {name: array.tolist() for name, array in weights.items()}
+    ones, zeros = [1.0, 1.0], [0.0, 0.0]
+    expected = {"bn.weight": ones, "bn.bias": zeros, "bn.mean": zeros, "bn.variance": ones}
+    assert values == expected
 
 
 def test_a_layer_keeps_its_weights_when_others_come_before_it() -> None:

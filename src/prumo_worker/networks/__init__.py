@@ -1,34 +1,60 @@
-"""Every network once, as data; adding one is adding a file and its line here.
+"""Every network once, as data: layers, shapes, parameters and FLOPs.
 
-This package needs neither numpy nor a framework (`weights` alone does), so that a controller can
-check names and count parameters and FLOPs before anything is installed.
+This package needs neither numpy nor a framework (`weights` alone does), so that a
+controller can check names and count parameters and FLOPs before anything is installed.
 """
 
 from __future__ import annotations
 
-from prumo_worker.networks import lenet5, rede1, rede2
-from prumo_worker.networks.layer import NetworkError
+from typing import TYPE_CHECKING, Any
+
+from prumo_worker.networks.catalog import CATALOG
+from prumo_worker.networks.definition import read_layers
+from prumo_worker.networks.layer import NetworkError, describe
 from prumo_worker.networks.network import Network, assemble
+from prumo_worker.networks.spelling import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["NAMES", "Network", "NetworkError", "network"]
 
-_LAYERS = {
-    "lenet5": lenet5.layers,
-    "rede1": rede1.layers,
-    "rede2": rede2.layers,
-}
-
-NAMES: tuple[str, ...] = tuple(_LAYERS)
+NAMES: tuple[str, ...] = tuple(CATALOG)
 
 
-def network(name: str, image_size: int, channels: int, classes: int) -> Network:
+def network(
+    name: str,
+    image_size: int,
+    channels: int,
+    classes: int,
+    definition: Sequence[Any] | None = None,
+) -> Network:
     """The named network for square images, every shape worked out.
+
+    A definition gives the layers of a network that Prumo does not bring itself.
 
     >>> network("lenet5", image_size=28, channels=1, classes=10).parameters
     61706
     """
-    if name not in _LAYERS:
-        raise NetworkError(f"no network is named {name!r}; known: {', '.join(NAMES)}")
     if classes < 1:
         raise NetworkError(f"{name}: needs at least one class, not {classes}")
-    return assemble(name, (channels, image_size, image_size), _LAYERS[name](classes))
+    image = (channels, image_size, image_size)
+    if definition is not None:
+        return _checked(assemble(name, image, read_layers(definition, classes)), classes)
+    if name not in CATALOG:
+        raise NetworkError(f"no network is named {name!r}; {hint(name, NAMES)}")
+    return assemble(name, image, CATALOG[name].layers(classes))
+
+
+def _checked(built: Network, classes: int) -> Network:
+    """Refuse a network of the user's own that does not end in a score for each class."""
+    position = len(built.nodes) - 1
+    last = built.nodes[position]
+    if last.output_shape != (classes,):
+        raise NetworkError(
+            f"{built.name}: layer {last.name}: the last layer gives a score for each of the "
+            f"{classes} classes, as `outputs: classes` does; this one gives "
+            f"{describe(last.output_shape)}",
+            position,
+        )
+    return built

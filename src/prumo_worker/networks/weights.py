@@ -1,6 +1,7 @@
 """Initial weights from a seed, the same numbers for every framework.
 
-Arrays are float32 and named `layer.weight` and `layer.bias`. A convolution's weights are laid out
+Arrays are float32 and named `layer.weight` and `layer.bias`; a batch normalisation also has its
+running `layer.mean` and `layer.variance`. A convolution's weights are laid out
 as (outputs, inputs of a group, height, width), a dense layer's as (outputs, inputs); a dense layer
 after an image reads it channel by channel, row by row. A framework with another layout transposes.
 """
@@ -18,20 +19,24 @@ if TYPE_CHECKING:
     from prumo_worker.networks.network import Network
 
 _CHUNK = 1 << 20
+# The parts of a batch normalisation that are one at first: its scale and its running variance.
+_ONES = ("weight", "variance")
 
 
 def initial_weights(network: Network, seed: int) -> dict[str, np.ndarray]:
-    """He-normal weights and zero biases.
+    """He-normal weights and zero biases; a batch normalisation begins as the identity.
 
     Every layer draws from a stream of its own, found by its name, so that a layer keeps its
     weights when others are added around it.
     """
     weights: dict[str, np.ndarray] = {}
     for node in network.nodes:
-        for part, shape in node.weight_shapes.items():
+        for part, shape in {**node.weight_shapes, **node.state_shapes}.items():
             name = f"{node.name}.{part}"
-            if part == "weight":
+            if len(shape) > 1:
                 weights[name] = _he_normal(shape, seed, name)
+            elif part in _ONES:
+                weights[name] = np.ones(shape, dtype=np.float32)
             else:
                 weights[name] = np.zeros(shape, dtype=np.float32)
     return weights

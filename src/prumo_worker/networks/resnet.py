@@ -1,0 +1,84 @@
+"""The pattern of residual networks, laid out as in torchvision.
+
+After He et al. 2015. In a bottleneck the 3x3 convolution has the stride, not the 1x1 before it;
+that is the variant known as version 1.5, and its padding is the same on all sides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo_worker.networks.layer import (
+    Add,
+    BatchNormalization,
+    Convolution,
+    Dense,
+    GlobalAveragePooling,
+    MaxPooling,
+    Rectifier,
+)
+from prumo_worker.networks.network import Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NORM = BatchNormalization(epsilon=1e-5, momentum=0.9)
+_EXPANSION = 4
+
+
+def resnet_layers(blocks: Sequence[int], classes: int, *, bottleneck: bool) -> Iterator[Layer]:
+    """A 7x7 convolution and four stages of so many blocks, each half as large and twice as wide."""
+    stem = Convolution(64, kernel=7, stride=2, padding=3, bias=False)
+    yield from _normalised("conv1", stem)
+    yield Layer("relu1", Rectifier())
+    yield Layer("pool1", MaxPooling(kernel=3, stride=2, padding=1))
+    source, channels = "pool1", 64
+    for stage, count in enumerate(blocks, start=1):
+        width = 64 * 2 ** (stage - 1)
+        outputs = width * _EXPANSION if bottleneck else width
+        for position in range(1, count + 1):
+            name = f"stage{stage}_{position}"
+            stride = 2 if stage > 1 and position == 1 else 1
+            convolutions = _bottleneck(width, stride) if bottleneck else _plain(width, stride)
+            yield from _residual(name, source, convolutions)
+            shortcut = source
+            if stride > 1 or channels != outputs:
+                shortcut = f"{name}_shortcut_bn"
+                projection = Convolution(outputs, kernel=1, stride=stride, bias=False)
+                yield from _normalised(f"{name}_shortcut", projection, (source,))
+            yield Layer(f"{name}_add", Add(), (f"{name}_conv{len(convolutions)}_bn", shortcut))
+            yield Layer(name, Rectifier())
+            source, channels = name, outputs
+    yield Layer("pool", GlobalAveragePooling())
+    yield Layer("scores", Dense(classes))
+
+
+def _residual(name: str, source: str, convolutions: Sequence[Convolution]) -> Iterator[Layer]:
+    """Convolutions with a rectifier between each and the next."""
+    for number, convolution in enumerate(convolutions, start=1):
+        inputs = (source,) if number == 1 else ()
+        yield from _normalised(f"{name}_conv{number}", convolution, inputs)
+        if number < len(convolutions):
+            yield Layer(f"{name}_relu{number}", Rectifier())
+
+
+def _plain(width: int, stride: int) -> list[Convolution]:
+    return [
+        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
+        Convolution(width, kernel=3, padding=1, bias=False),
+    ]
+
+
+def _bottleneck(width: int, stride: int) -> list[Convolution]:
+    return [
+        Convolution(width, kernel=1, bias=False),
+        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
+        Convolution(width * _EXPANSION, kernel=1, bias=False),
+    ]
+
+
+def _normalised(
+    name: str, convolution: Convolution, inputs: tuple[str, ...] = ()
+) -> Iterator[Layer]:
+    yield Layer(name, convolution, inputs)
+    yield Layer(f"{name}_bn", _NORM)
