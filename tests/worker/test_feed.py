@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,9 +48,16 @@ def test_the_warm_up_meets_every_batch_size_of_the_epoch() -> None:
     assert [len(labels) for _, labels in feed.warm_up(3)] == [30, 30, 10]
 
 
-def test_a_single_warm_up_step_is_a_whole_batch() -> None:
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_shortest_warm_up_meets_the_last_batch_size_too(steps: int) -> None:
     feed = Feed(numbered(100), batch_size=30, seed=1)
-    assert [len(labels) for _, labels in feed.warm_up(1)] == [30]
+    assert [len(labels) for _, labels in feed.warm_up(steps)] == [30, 10]
+
+
+@pytest.mark.parametrize("batch_size", [25, 100, 300])
+def test_a_single_warm_up_step_is_enough_for_a_single_batch_size(batch_size: int) -> None:
+    feed = Feed(numbered(100), batch_size, seed=1)
+    assert [len(labels) for _, labels in feed.warm_up(1)] == [min(batch_size, 100)]
 
 
 def test_the_warm_up_may_be_longer_than_the_data() -> None:

@@ -22,5 +22,6 @@ CATALOG = {
     "mnist": Card(channels=1, image_size=28, images=60_000, classes=10),
     "fashion_mnist": Card(channels=1, image_size=28, images=60_000, classes=10),
     "cifar10": Card(channels=3, image_size=32, images=50_000, classes=10),
+    "imagenet": Card(channels=3, image_size=224, images=1_281_167, classes=1000),
     GENERATED: Card(channels=3, image_size=32, images=1024, classes=10),
 }

@@ -1,20 +1,19 @@
-"""A data set in memory, and the one way to open any of them."""
+"""A data set that can be trained on, and the one way to open any of them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo_worker.data import idx, npz
-from prumo_worker.data.catalog import CATALOG, GENERATED, Card
+import numpy as np
+
+from prumo_worker.data.catalog import CATALOG, GENERATED
 from prumo_worker.data.generated import generated_images
-from prumo_worker.data.resize import resized
+from prumo_worker.data.prepared import PreparedImages, read_prepared
 from prumo_worker.failure import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class Dataset:
     classes: int
     source: str
     """`generated`, or the path that the images came from."""
+    prepared: PreparedImages | None = None
+    """Where the images lie on disk, when they do."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -33,71 +34,57 @@ class Dataset:
         channels, height, width = self.images.shape[1:]
         return int(channels), int(height), int(width)
 
+    @property
+    def content(self) -> str:
+        """A hash of the files that the images came from; none for generated ones."""
+        return self.prepared.content if self.prepared else ""
 
-def open_dataset(
-    name: str, image_size: int | None, images: int | None, seed: int, path: Path | None
+    def arranged(self, layout: str) -> np.ndarray:
+        """All images in the order that `layout` names."""
+        return self.prepared.arranged(layout) if self.prepared else arranged(self.images, layout)
+
+
+def arranged(images: np.ndarray, layout: str) -> np.ndarray:
+    """Images of the order NCHW in the order that `layout` names."""
+    order = ["NCHW".index(axis) for axis in layout]
+    return np.ascontiguousarray(images.transpose(order))
+
+
+def open_dataset(  # noqa: PLR0913 (each is a choice of its own)
+    name: str,
+    image_size: int | None,
+    images: int | None,
+    seed: int,
+    path: Path | None,
+    only_class: int | None = None,
 ) -> Dataset:
-    """The first `images` images at `image_size`, read from `path` or generated without one.
-
-    `path` is an npz file, a folder with `NAME.npz`, or a folder with the original IDX files.
-    """
-    card = CATALOG.get(name)
+    """The first `images` images at `image_size`, prepared at `path` or generated without one."""
     if path is not None:
-        return _square(_read(name, card, images, path), image_size)
+        return _prepared(path, image_size, images)
+    card = CATALOG.get(name)
     if card is None:
         raise DataError(
             f"no data set is named {name!r}; known: {', '.join(CATALOG)}; "
             "one of your own needs its folder named under the workload's data"
         )
     count = images or card.images
-    if name != GENERATED:
-        _check_count(name, count, card.images)
+    if name != GENERATED and count > card.images:
+        raise DataError(f"{name}: has {card.images} images, {count} were asked for")
+    if only_class is not None and only_class >= card.classes:
+        raise DataError(f"{name}: its classes are 0 to {card.classes - 1}, not {only_class}")
     size = image_size or card.image_size
-    pictures, labels = generated_images(count, (card.channels, size, size), card.classes, seed)
+    pictures, labels = generated_images(
+        count, (card.channels, size, size), card.classes, seed, only_class
+    )
     return Dataset(pictures, labels, card.classes, GENERATED)
 
 
-def _read(name: str, card: Card | None, count: int | None, path: Path) -> Dataset:
-    images, labels, source = _arrays(name, path)
-    if len(images) != len(labels):
-        raise DataError(f"{source}: {len(images)} images but {len(labels)} labels")
-    if not len(images):
-        raise DataError(f"{source}: holds no images")
-    _check_count(str(source), count or len(images), len(images))
-    channels = images.shape[1]
-    if card is not None and channels != card.channels:
-        raise DataError(f"{source}: {name} has {card.channels} channels, these have {channels}")
-    classes = card.classes if card is not None else int(labels.max()) + 1
-    if labels.min() < 0 or labels.max() >= classes:
+def _prepared(folder: Path, image_size: int | None, images: int | None) -> Dataset:
+    found = read_prepared(folder)
+    there = found.images.shape
+    if (image_size or there[2]) != there[2] or (images or len(found.labels)) != len(found.labels):
         raise DataError(
-            f"{source}: labels must be from 0 to {classes - 1}; "
-            f"these are from {labels.min()} to {labels.max()}"
+            f"{folder}: holds {there[0]} images of {there[2]} pixels; "
+            f"{images or 'all'} of {image_size} were asked for"
         )
-    return Dataset(images[:count], labels[:count], classes, str(path))
-
-
-def _arrays(name: str, path: Path) -> tuple[np.ndarray, np.ndarray, Path]:
-    """Images, labels, and the file to name when they do not fit."""
-    if path.is_file():
-        return npz.read_npz(path)
-    if not path.is_dir():
-        raise DataError(f"{path}: there is no such file or folder")
-    inside = path / f"{name}.npz"
-    return npz.read_npz(inside) if inside.is_file() else idx.read_idx_folder(path)
-
-
-def _check_count(place: str, asked: int, there: int) -> None:
-    if asked > there:
-        raise DataError(f"{place}: has {there} images, {asked} were asked for")
-
-
-def _square(dataset: Dataset, image_size: int | None) -> Dataset:
-    _, height, width = dataset.shape
-    if image_size is None and height != width:
-        raise DataError(
-            f"{dataset.source}: images are {height}x{width}; an image_size makes them square"
-        )
-    size = image_size or height
-    if (height, width) == (size, size):
-        return dataset
-    return replace(dataset, images=resized(dataset.images, size))
+    return Dataset(found.images, found.labels, found.classes, found.source, found)

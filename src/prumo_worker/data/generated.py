@@ -9,15 +9,21 @@ _CHUNK = 256
 
 
 def generated_images(
-    count: int, shape: tuple[int, int, int], classes: int, seed: int
+    count: int,
+    shape: tuple[int, int, int],
+    classes: int,
+    seed: int,
+    only_class: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noise over a coarse pattern for each class, so that a network can learn and its loss fall.
 
-    The classes take turns, so that all are there in any number of images.
+    The classes take turns, so that all are there in any number of images; unless only one is asked.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     patterns = _patterns(generator, shape, classes)
     labels: np.ndarray = np.arange(count, dtype=np.int64) % classes
+    if only_class is not None:
+        labels[:] = only_class
     images: np.ndarray = np.empty((count, *shape), dtype=np.uint8)
     for start in range(0, count, _CHUNK):
         part = slice(start, start + _CHUNK)

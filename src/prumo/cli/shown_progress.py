@@ -1,4 +1,4 @@
-"""How `prumo setup` shows its progress: a status line on a terminal, plain lines elsewhere."""
+"""How a command shows the progress of a long job: a status line on a terminal, else plain lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.status import Status
 
-    from prumo.environment.progress import Progress
+    from prumo.progress import Progress
 
 
 @contextmanager
@@ -29,15 +29,21 @@ def shown_progress() -> Iterator[Progress]:
 
 
 class PlainProgress:
-    """Every piece of news on a line of its own."""
+    """Every piece of news on a line of its own; how far a job is, is no news."""
+
+    def __init__(self) -> None:
+        self._shown = ""
 
     def say(self, text: str) -> None:
         """Print it."""
         click.echo(text, err=True)
 
-    def show(self, text: str) -> None:
-        """Print it, set off."""
-        click.echo(f"  {text}", err=True)
+    def show(self, text: str, detail: str = "") -> None:
+        """Print it once, set off."""
+        del detail
+        if text != self._shown:
+            click.echo(f"  {text}", err=True)
+        self._shown = text
 
 
 class StatusProgress:
@@ -50,7 +56,8 @@ class StatusProgress:
         """Print it above the status line."""
         self._status.console.print(escape(text), highlight=False)
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, detail: str = "") -> None:
         """Put it in the status line, cut to the terminal's width."""
+        text = f"{text}: {detail}" if detail else text
         room = max(20, self._status.console.width - 4)
         self._status.update(escape(text if len(text) <= room else text[: room - 1] + "…"))

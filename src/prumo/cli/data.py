@@ -1,0 +1,207 @@
+"""`prumo data`: fetch, check, list and remove data sets."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.cli.shown_progress import shown_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.data import Examination, Known, Prepared
+
+SOME_WRONG = 1
+_SHOWN_LINES = 20
+
+EPILOG = """\b
+Examples:
+  prumo data fetch mnist --to ~/data/mnist
+  prumo data check ~/data/mnist --dataset mnist
+  prumo data list
+  prumo data remove mnist
+"""
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Fetch, check, list and remove data sets.
+
+    A study names folders of data under workload.data. Before its first run the images are decoded,
+    resized and cached once for all frameworks (PRUMO_CACHE names another place for the cache).
+    """
+
+
+@command.command(epilog="Example:  prumo data fetch cifar10 --to ~/data/cifar10")
+@click.argument("name")
+@click.option(
+    "--to",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Where the files go.  [default: data/NAME]",
+)
+@click.option(
+    "--from",
+    "places",
+    metavar="URL",
+    multiple=True,
+    envvar="PRUMO_DATA_FROM",
+    help="The address of the files, instead of the known ones; repeatable.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool) -> None:
+    """Download NAME (mnist, fashion_mnist, cifar10) from its home page or a mirror.
+
+    Every file is checked against its published checksum. A download that stopped goes on where it
+    was when it is called again.
+    """
+    from prumo.data.fetch import fetch as fetch_files  # noqa: PLC0415 (each command needs its own)
+
+    folder = folder or Path("data") / name
+    with shown_progress() as progress:
+        files = fetch_files(name, folder, places, progress)
+    if as_json:
+        content = {"dataset": name, "folder": str(folder), "files": [str(file) for file in files]}
+        click.echo(json.dumps(content, indent=2))
+        return
+    place = json.dumps(str(folder.absolute()), ensure_ascii=False)
+    click.echo(f"in a study:  workload: {{kind: training, data: {{{name}: {place}}}}}")
+
+
+@command.command(epilog="Example:  prumo data check ~/data/mnist --dataset mnist")
+@click.argument("path", metavar="FOLDER|FILE", type=click.Path(path_type=Path))
+@click.option("--dataset", default="", metavar="NAME", help="As which data set it will be used.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def check(path: Path, dataset: str, as_json: bool) -> None:
+    """Say what FOLDER or FILE holds, decode every image, and list what is wrong.
+
+    Exit codes: 0 nothing is wrong, 1 something is, 2 there is nothing to read.
+    """
+    from prumo.data import examine  # noqa: PLC0415 (each command needs its own)
+
+    found = examine(path, dataset)
+    if as_json:
+        click.echo(json.dumps(found.as_json(), indent=2))
+    else:
+        for line in _examination_lines(found):
+            click.echo(line)
+    if found.problems:
+        sys.exit(SOME_WRONG)
+
+
+@command.command("list", epilog="Example:  prumo data list --json")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def listing(as_json: bool) -> None:
+    """List the known data sets, and what is prepared in the cache."""
+    from prumo.data import known_sets, prepared_sets  # noqa: PLC0415 (each command needs its own)
+
+    known, prepared = known_sets(), prepared_sets()
+    if as_json:
+        content = {
+            "known": {found.name: asdict(found) for found in known},
+            "prepared": [found.as_json() for found in prepared],
+        }
+        click.echo(json.dumps(content, indent=2))
+        return
+    rows = [_known_row(found) for found in known]
+    _print_table(["known", "images", "shape", "classes", "home page"], rows)
+    click.echo()
+    if prepared:
+        heads = ["prepared", "data set", "images", "shape", "size", "created", "from"]
+        _print_table(heads, [_prepared_row(found) for found in prepared])
+    else:
+        click.echo("nothing is prepared yet; `prumo run` does it when a study names a folder")
+
+
+@command.command(epilog="Example:  prumo data remove mnist")
+@click.argument("names", metavar="[KEY|NAME|all]...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def remove(names: tuple[str, ...], as_json: bool) -> None:
+    """Remove prepared data from the cache: by key, every size of a data set, or all.
+
+    Files that you named or fetched are never touched.
+    """
+    from prumo.data import prepared_sets  # noqa: PLC0415 (each command needs its own)
+    from prumo.data import remove as remove_prepared  # noqa: PLC0415 (as above)
+
+    if names == ("all",):
+        names = tuple({found.dataset for found in prepared_sets()})
+    removed = [found for name in names for found in remove_prepared(name)]
+    if as_json:
+        click.echo(json.dumps({"removed": [found.as_json() for found in removed]}, indent=2))
+        return
+    for found in removed:
+        click.echo(f"removed {found.key} ({found.dataset}, {found.size_bytes / 1e6:.0f} MB)")
+
+
+def _examination_lines(found: Examination) -> list[str]:
+    without = found.class_count - len(found.classes)
+    classes = f"{found.class_count} classes" + (f" ({without} without images)" if without else "")
+    lines = [f"{found.path}: {found.kind}, {found.images} images, {classes}"]
+    lines += _shape_lines(found.shapes)
+    lines += [f"  class {name}: {count} images" for name, count in _cut(found.classes)]
+    lines += [f"problem: {problem}" for problem in found.problems[:_SHOWN_LINES]]
+    if len(found.problems) > _SHOWN_LINES:
+        lines.append(f"and {len(found.problems) - _SHOWN_LINES} problems more; --json has all")
+    return lines
+
+
+def _shape_lines(shapes: dict[str, int]) -> list[str]:
+    """One line for each number of channels, with the range of heights and widths."""
+    lines = []
+    sizes = {tuple(map(int, shape.split(" x "))): count for shape, count in shapes.items()}
+    for channels in sorted({size[0] for size in sizes}):
+        same = {size: count for size, count in sizes.items() if size[0] == channels}
+        _, heights, widths = zip(*same, strict=True)
+        in_sizes = f" in {len(same)} sizes" if len(same) > 1 else ""
+        lines.append(
+            f"  shape {channels} x {_span(heights)} x {_span(widths)}: "
+            f"{sum(same.values())} images{in_sizes}"
+        )
+    return lines
+
+
+def _span(lengths: Sequence[int]) -> str:
+    least, most = min(lengths), max(lengths)
+    return str(least) if least == most else f"{least}..{most}"
+
+
+def _cut(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """The first lines of a long list, and how many images the rest has."""
+    items = list(counts.items())
+    rest = items[_SHOWN_LINES:]
+    if not rest:
+        return items
+    return [*items[:_SHOWN_LINES], (f"… {len(rest)} more", sum(count for _, count in rest))]
+
+
+def _known_row(found: Known) -> list[str]:
+    shape = f"{found.channels} x {found.image_size} x {found.image_size}"
+    return [found.name, str(found.images), shape, str(found.classes), found.home or ""]
+
+
+def _prepared_row(found: Prepared) -> list[str]:
+    subset = "" if found.only_class is None else f" of class {found.only_class}"
+    return [
+        found.key,
+        found.dataset,
+        f"{found.images}{subset}",
+        " x ".join(map(str, found.shape)),
+        f"{found.size_bytes / 1e6:.0f} MB",
+        found.created,
+        found.source,
+    ]
+
+
+def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())

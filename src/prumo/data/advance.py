@@ -1,0 +1,39 @@
+"""How far a long job is: often in passing, and now and then in a line that stays."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prumo.progress import Progress
+
+_SHOWN_SECONDS = 0.1
+_LASTING_SECONDS = 10.0
+
+
+class Advance:
+    """Tells how much of a total is done."""
+
+    def __init__(self, job: str, total: int, unit: str, progress: Progress) -> None:
+        self._job = job
+        self._total = total
+        self._unit = unit
+        self._progress = progress
+        self._began = self._shown = self._said = time.monotonic()
+
+    def reached(self, done: int) -> None:
+        """So much is done by now."""
+        now = time.monotonic()
+        detail = f"{100 * done // max(1, self._total)} % of {self._total} {self._unit}"
+        if now - self._said >= _LASTING_SECONDS:
+            self._said = now
+            self._progress.say(f"{self._job}: {detail}")
+        elif now - self._shown >= _SHOWN_SECONDS:
+            self._shown = now
+            self._progress.show(self._job, detail)
+
+    def ended(self) -> None:
+        """All is done."""
+        seconds = time.monotonic() - self._began
+        self._progress.say(f"{self._job}: {self._total} {self._unit} in {seconds:.1f} s")
