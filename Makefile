@@ -35,9 +35,14 @@ clean:
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
-# A browser for the tests of pages; where it cannot be installed, those tests skip and say so.
+# A browser for the tests of pages and debootstrap for Caffe's environment; while they are missing,
+# the tests that need them skip and say so, and the next `make test` tries again.
 .venv/system-packages: .venv/ready
-	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium; \
-	fi
-	touch $@
+	@missing=""; \
+	command -v chromium >/dev/null || missing="chromium"; \
+	[ -x /usr/sbin/debootstrap ] || missing="$$missing debootstrap debian-archive-keyring gpgv"; \
+	if [ -n "$$missing" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing && missing=""; \
+	fi; \
+	if [ -z "$$missing" ]; then touch $@; \
+	else echo "not installed:" $$missing "(tests that need them will skip)"; fi

@@ -21,6 +21,10 @@ import os, time
 gate = os.environ.get("{GATE}")
 while gate and not os.path.exists(gate):
     time.sleep(0.02)
+
+class ones:
+    def __init__(self, size):
+        self.numpy = list
 """
 
 
@@ -34,7 +38,8 @@ class Heard:
     def say(self, text: str) -> None:
         self.said.append(text)
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, detail: str = "") -> None:
+        del detail
         self.shown.append(text)
 
 
@@ -46,8 +51,14 @@ def make_index(folder: Path) -> Path:
     make_wheel(folder, "torch", "3.0.0", requires=["filelock"], module=_MODULE)
     make_wheel(folder, "torch", "3.0.0+cpu", requires=["filelock"], module=_MODULE)
     make_wheel(folder, "torch", "4.0.0", module="raise ImportError('numpy is too new')")
+    make_wheel(folder, "torch", "4.1.0", module="ones = object()")
     make_wheel(folder, "torch", "5.0.0", requires=["nowhere-to-be-found"])
     make_wheel(folder, "torch", "6.0.0+cpu")
+    make_wheel(folder, "tensorflow", "9.0.0")
+    make_wheel(folder, "jax", "8.0.0")
+    plugin = "jax_cuda13_plugin; extra == 'cuda13'"
+    make_wheel(folder, "jax", "9.0.0", requires=[plugin], extras=["cuda13"])
+    make_wheel(folder, "jax_cuda13_plugin", "9.0.0")
     for version in ("4.2.10", "99.0"):
         make_wheel(folder, "filelock", version)
     for version in ("2.4.6", "99.0"):
@@ -56,7 +67,13 @@ def make_index(folder: Path) -> Path:
 
 
 def make_wheel(
-    folder: Path, name: str, version: str, *, requires: Sequence[str] = (), module: str = ""
+    folder: Path,
+    name: str,
+    version: str,
+    *,
+    requires: Sequence[str] = (),
+    extras: Sequence[str] = (),
+    module: str = "",
 ) -> None:
     """Write one wheel; its module knows its own version."""
     info = f"{name}-{version}.dist-info"
@@ -67,6 +84,7 @@ def make_wheel(
                 "Metadata-Version: 2.1",
                 f"Name: {name}",
                 f"Version: {version}",
+                *(f"Provides-Extra: {extra}" for extra in extras),
                 *(f"Requires-Dist: {requirement}" for requirement in requires),
                 "",
             ]

@@ -75,7 +75,7 @@ def test_a_study_of_commands_is_told_that_it_needs_nothing(tmp_path: Path, prumo
     ("words", "message"),
     [
         (["pytroch"], "did you mean 'pytorch'?"),
-        (["tensorflow"], "tensorflow cannot be set up"),
+        (["caffe@0.9.0"], "caffe 0.9.0 cannot be set up"),
         (["missing.yaml"], "no such file"),
         ([], "name a study file"),
         (["--list", "--remove"], "exclude each other"),

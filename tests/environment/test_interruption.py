@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 SET_UP = """
 from prumo.environment import ensure, find_framework
-print(ensure(find_framework("pytorch", gpu=False)).name)
+print(ensure(find_framework("pytorch", machine="cpu")).name)
 """
 DEADLINE_SECONDS = 120
 
@@ -30,7 +30,7 @@ DEADLINE_SECONDS = 120
 @pytest.fixture
 def folder(cache: Path) -> Path:
     """Where the set-up puts its environment."""
-    return cache / "environments" / find_framework("pytorch", gpu=False).name
+    return cache / "environments" / find_framework("pytorch", machine="cpu").name
 
 
 def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(
@@ -44,7 +44,7 @@ def test_a_killed_set_up_leaves_no_process_and_the_next_one_cleans_up(
     assert environments() == []
     (folder / "leftover").touch()
 
-    made = ensure(find_framework("pytorch", gpu=False))
+    made = ensure(find_framework("pytorch", machine="cpu"))
 
     assert made.path == folder
     assert made.build == "2.13.0+cpu"
@@ -62,7 +62,7 @@ def test_an_interrupted_set_up_removes_what_it_made(
     interrupter.start()
 
     with pytest.raises(KeyboardInterrupt):
-        ensure(find_framework("pytorch", gpu=False), heard)
+        ensure(find_framework("pytorch", machine="cpu"), heard)
 
     interrupter.join()
     assert not folder.exists()
@@ -76,7 +76,7 @@ def test_two_set_ups_at_once_make_one_environment(folder: Path, tmp_path: Path) 
     with _other_process(**{GATE: str(gate)}) as other:
         _wait_until(lambda: _is_importing(folder))
 
-        made = ensure(find_framework("pytorch", gpu=False), waiting)
+        made = ensure(find_framework("pytorch", machine="cpu"), waiting)
 
         output, _ = other.communicate(timeout=DEADLINE_SECONDS)
     assert output.strip() == made.name

@@ -7,7 +7,7 @@ import pytest
 
 from prumo.environment.pip import offered_versions
 from prumo.environment.session import Session
-from prumo.errors import SetupError
+from prumo.errors import SetupError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,12 @@ def test_a_quiet_pip_answers_all_the_same(
     monkeypatch.setenv("PIP_QUIET", "3")
 
     assert "2.13.0" in offered_versions(session, ready.python, "torch")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_package_that_no_index_has_is_not_available(session: Session, ready: Environment) -> None:
+    with pytest.raises(UnavailableError, match="pip finds no nowhere-to-be-found"):
+        offered_versions(session, ready.python, "nowhere-to-be-found")
 
 
 @pytest.mark.usefixtures("cache")

@@ -75,7 +75,7 @@ def test_without_a_lock_pip_decides_and_its_decision_is_kept(
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setenv("PIP_TARGET", str(Path(__file__).parent / "astray"))
     monkeypatch.setenv("PIP_QUIET", "3")
-    request = find_framework("pytorch@3.0.0", gpu=True)
+    request = find_framework("pytorch@3.0.0", machine="cuda")
     assert request.lock is None
 
     made = ensure(request, heard)
@@ -86,7 +86,7 @@ def test_without_a_lock_pip_decides_and_its_decision_is_kept(
 
 
 def test_what_pip_said_and_where_the_log_is_follow_a_failure(cache: Path, heard: Heard) -> None:
-    request = find_framework("pytorch@5.0.0", gpu=False)
+    request = find_framework("pytorch@5.0.0", machine="cpu")
 
     with pytest.raises(SetupError) as caught:
         ensure(request, heard)
@@ -99,11 +99,37 @@ def test_what_pip_said_and_where_the_log_is_follow_a_failure(cache: Path, heard:
     assert any("no CPU build of torch 5.0.0" in said for said in heard.said)
 
 
-def test_a_framework_that_cannot_be_imported_is_not_an_environment(cache: Path) -> None:
-    with pytest.raises(SetupError, match=r"torch 4\.0\.0 was installed and cannot be imported"):
-        ensure(find_framework("pytorch@4.0.0", gpu=False))
+@pytest.mark.parametrize(
+    ("version", "reason"),
+    [("4.0.0", "numpy is too new"), ("4.1.0", "'object' object is not callable")],
+    ids=["cannot be imported", "does not understand numpy"],
+)
+def test_a_framework_that_does_not_work_is_not_an_environment(
+    cache: Path, version: str, reason: str
+) -> None:
+    with pytest.raises(SetupError, match=f"torch {version} was installed and does not work") as no:
+        ensure(find_framework(f"pytorch@{version}", machine="cpu"))
+
+    assert reason in str(no.value)
 
     assert list((cache / "environments").iterdir()) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_version_that_cannot_use_the_gpu_is_not_set_up_for_one() -> None:
+    with pytest.raises(SetupError, match=r"comes without jax_cuda13_plugin.*: jax@8\.0\.0\+cpu"):
+        ensure(find_framework("jax@8.0.0", machine="cuda"))
+
+    assert environments() == []
+    assert ensure(find_framework("jax@8.0.0+cpu", machine="cuda")).variant == "cpu"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_version_that_can_use_the_gpu_comes_with_its_plugin() -> None:
+    made = ensure(find_framework("jax@9.0.0", machine="cuda"))
+
+    assert made.variant == "cuda"
+    assert made.packages["jax-cuda13-plugin"] == "9.0.0"
 
 
 @pytest.mark.usefixtures("cache")
@@ -111,7 +137,7 @@ def test_a_python_without_venv_is_told_how_to_get_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "ensurepip", None)
 
     with pytest.raises(SetupError, match="apt install python3-venv"):
-        ensure(find_framework("pytorch", gpu=False))
+        ensure(find_framework("pytorch", machine="cpu"))
 
 
 def test_a_cache_that_cannot_be_written_is_named(
@@ -122,7 +148,7 @@ def test_a_cache_that_cannot_be_written_is_named(
     monkeypatch.setenv("PRUMO_CACHE", str(blocker / "cache"))
 
     with pytest.raises(StorageError, match=r"cannot write in the cache .* PRUMO_CACHE"):
-        ensure(find_framework("pytorch", gpu=False))
+        ensure(find_framework("pytorch", machine="cpu"))
 
 
 @pytest.fixture
@@ -143,7 +169,7 @@ def test_a_full_disk_is_named_and_nothing_half_made_stays_on_it(
     monkeypatch.setenv("PRUMO_CACHE", str(small_disk))
 
     with pytest.raises(SetupError, match="No space left on device"):
-        ensure(find_framework("pytorch", gpu=False))
+        ensure(find_framework("pytorch", machine="cpu"))
 
     assert list((small_disk / "environments").iterdir()) == []
 
@@ -154,7 +180,7 @@ def test_a_read_only_cache_is_named(small_disk: Path, monkeypatch: pytest.Monkey
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
 
     with pytest.raises(StorageError, match="Read-only file system; PRUMO_CACHE can name another"):
-        ensure(find_framework("pytorch", gpu=False))
+        ensure(find_framework("pytorch", machine="cpu"))
 
 
 @pytest.mark.torch

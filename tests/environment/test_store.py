@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prumo.cache.reservation import reserved
 from prumo.environment import environments, existing, find_framework, remove
-from prumo.environment.reservation import reserved
 from prumo.environment.store import sweep
 from prumo.errors import BusyError, InputError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_an_empty_cache_has_no_environments_and_none_is_made_by_looking(cache: Path) -> None:
     assert environments() == []
-    assert existing(find_framework("pytorch", gpu=False)) is None
+    assert existing(find_framework("pytorch", machine="cpu")) is None
     assert not cache.exists()
 
 
@@ -46,7 +46,7 @@ def test_removing_from_an_empty_cache_says_that_it_is_empty() -> None:
 def test_an_environment_that_is_being_set_up_is_not_removed() -> None:
     (environment,) = environments()
 
-    with reserved(environment.name), pytest.raises(BusyError, match="being set up"):
+    with reserved(environment.name), pytest.raises(BusyError, match="being made or removed"):
         remove(environment.name)
 
     assert environments() == [environment]

@@ -36,11 +36,11 @@ def test_a_framework_that_the_rules_leave_out_is_not_asked_for() -> None:
 
 
 def test_a_framework_that_cannot_be_installed_does_not_hinder_the_others() -> None:
-    factors = {"framework": ["tensorflow", "pytorch"]}
+    factors = {"framework": ["caffe@0.9.0", "pytorch"]}
     needs = study_requests(_study(factors=factors))
 
     assert [request.framework.name for request in needs.requests] == ["pytorch"]
-    assert needs.unavailable[0].startswith("tensorflow cannot be set up")
+    assert needs.unavailable[0].startswith("caffe 0.9.0 cannot be set up")
 
 
 def test_a_study_of_commands_needs_no_environment() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.setup_progress import shown_progress
+from prumo.cli.shown_progress import shown_progress
 from prumo.environment import ensure, environments, find_framework, remove, study_requests
 from prumo.errors import UnavailableError
 
@@ -35,9 +35,10 @@ Examples:
 def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool) -> None:
     """Make the isolated environments that a study needs.
 
-    Each framework and version gets a virtual environment of its own in the user's cache
-    (PRUMO_CACHE names another place), installed with pip and its configuration. One that is there
-    already is used as it is.
+    Each framework and version gets an environment of its own in the user's cache (PRUMO_CACHE
+    names another place), installed with pip and its configuration. Caffe has no pip package: it
+    comes from Debian 11 by debootstrap (PRUMO_DEBIAN_MIRROR names another mirror). One that is
+    there already is used as it is.
     """
     if listing and removing:
         raise click.UsageError("--list and --remove exclude each other")

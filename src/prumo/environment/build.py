@@ -6,19 +6,20 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from prumo.environment.framework import CPU, CUDA
+from prumo.environment.framework import CPU, CUDA, TPU
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.environment.framework import Request
+    from prumo.environment.installers.virtual_environment import VirtualEnvironment
 
 _CUDA_LABEL = re.compile(r"cu\d+")
 _SHOWN = 6
 
 
-def choose_build(request: Request, offered: Sequence[str]) -> str:
+def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
     """The full version to install: `2.13.0+cpu`, `2.13.0+cu130` or `2.13.0`.
 
     pip by itself prefers any labelled build to the plain one, so that a machine with a GPU would
@@ -35,17 +36,17 @@ def choose_build(request: Request, offered: Sequence[str]) -> str:
         return f"{request.version}+{suitable[0]}"
     if "" in labels and not request.label:
         return request.version
-    raise UnavailableError(_what_is_offered(request, labels, offered))
+    raise UnavailableError(_what_is_offered(request, package, labels, offered))
 
 
-def advice_on(request: Request, build: str) -> str:
+def advice_on(request: Request, source: VirtualEnvironment, build: str) -> str:
     """What to tell a user who gets a build with GPU libraries for a machine without a GPU."""
-    if request.variant != CPU or "+" in build or not request.framework.cpu_index:
+    if request.variant != CPU or "+" in build or not source.cpu_index:
         return ""
     return (
-        f"pip offers no CPU build of {request.framework.package} {request.version}, so the plain "
+        f"pip offers no CPU build of {source.package} {request.version}, so the plain "
         "one is taken, which may bring gigabytes of GPU libraries. To be offered the CPU build: "
-        f"pip config set global.extra-index-url {request.framework.cpu_index}, then "
+        f"pip config set global.extra-index-url {source.cpu_index}, then "
         f"prumo setup --remove {request.name} and set up again"
     )
 
@@ -55,8 +56,9 @@ def _labels(version: str, offered: Sequence[str]) -> list[str]:
     return [label for public, _, label in builds if public == version]
 
 
-def _what_is_offered(request: Request, labels: Sequence[str], offered: Sequence[str]) -> str:
-    package = request.framework.package
+def _what_is_offered(
+    request: Request, package: str, labels: Sequence[str], offered: Sequence[str]
+) -> str:
     if request.variant == CUDA and CPU in labels:
         return (
             f"pip offers only a CPU build of {package} {request.version}, and this machine has an "
@@ -65,4 +67,8 @@ def _what_is_offered(request: Request, labels: Sequence[str], offered: Sequence[
     wanted = f"{request.version}+{request.label}" if request.label else request.version
     shown = ", ".join(offered[:_SHOWN]) + (", …" if len(offered) > _SHOWN else "")
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    return f"pip offers no {package} {wanted} for Python {python} here; it offers {shown}"
+    without = f"; without the TPU: {request.framework.name}@{request.version}+cpu"
+    return (
+        f"pip offers no {package} {wanted} for Python {python} here; it offers {shown}"
+        f"{without if request.variant == TPU else ''}"
+    )

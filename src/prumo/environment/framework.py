@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from prumo.environment.installers import Installer
 
 CPU = "cpu"
 CUDA = "cuda"
+TPU = "tpu"
 LOCKS = Path(__file__).with_name("locks")
 
 
@@ -19,15 +22,15 @@ class Framework:
 
     name: str
     """How studies call it: `pytorch`."""
-    package: str
-    """How pip calls it: `torch`."""
     module: str
     """What is imported to see that the installation works."""
     default_version: str
-    requirements: tuple[str, ...] = ()
-    """What a worker needs beside the framework."""
-    cpu_index: str = ""
-    """Where builds without GPU libraries are offered, for the advice to those who lack it."""
+    installer: Installer
+    """How it is installed, and from what."""
+    trial: str = "pass"
+    """A statement after the import that shows what an import alone does not."""
+    cuda_plugin: str = ""
+    """A module of its own without which the framework would leave a GPU alone and not say so."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Request:
     version: str
     """Without a build's label: `2.13.0`."""
     variant: str
-    """`cpu` or `cuda`, after the machine; or the label of the build that the user named."""
+    """`cpu`, `cuda` or `tpu`, after the machine; or the label of the build that the user named."""
     label: str = ""
     """The build that the user named: `cpu` in `pytorch@2.13.0+cpu`. Empty: Prumo chooses."""
 
@@ -51,13 +54,8 @@ class Request:
     @property
     def lock_hash(self) -> str:
         """Ten digits that change with anything that decides what gets installed."""
-        parts = [
-            f"{self.framework.package}=={self.version}+{self.label}",
-            *self.framework.requirements,
-            self.lock.read_text(encoding="utf-8") if self.lock else "",
-            f"python {sys.version_info.major}.{sys.version_info.minor} {platform.machine()}",
-        ]
-        return sha256("\n".join(parts).encode()).hexdigest()[:10]
+        ingredients = self.framework.installer.ingredients(self)
+        return sha256("\n".join(ingredients).encode()).hexdigest()[:10]
 
     @property
     def name(self) -> str:

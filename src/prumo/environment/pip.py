@@ -6,14 +6,15 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from prumo.errors import SetupError
+from prumo.environment.session import CommandError, is_network_trouble
+from prumo.errors import SetupError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from prumo.environment.progress import Progress
     from prumo.environment.session import Session
+    from prumo.progress import Progress
 
 # These would make pip install elsewhere, or see packages of elsewhere.
 _REDIRECTING = {
@@ -54,12 +55,22 @@ def pip_environment() -> dict[str, str]:
 
 
 def offered_versions(session: Session, python: Path, package: str) -> list[str]:
-    """Every version of a package that pip could install here, newest first."""
+    """Every version of a package that pip could install here, newest first.
+
+    UnavailableError when the indexes answer and have no such package.
+    """
     failure = (
         f"pip finds no {package}: is the network, a proxy or an index of `pip config list` "
         "out of reach?"
     )
-    lines = _pip(session, python, ["index", "versions", "--pre", package], failure)
+    # Only a talkative pip says that it could not fetch a page.
+    words = ["index", "versions", "-vv", "--pre", package]
+    try:
+        lines = _pip(session, python, words, failure)
+    except CommandError as error:
+        if any(map(is_network_trouble, error.lines)):
+            raise
+        raise UnavailableError(str(error)) from error
     for line in lines:
         if line.startswith("Available versions:"):
             return [version.strip() for version in line.partition(":")[2].split(",")]

@@ -6,7 +6,6 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prumo.environment.framework import Request
+    from prumo.environment.installers import Installation
 
 MARKER = "environment.json"
 OUTCOME = "lock.txt"
@@ -64,10 +64,9 @@ def read_environment(folder: Path) -> Environment | None:
     return environment if environment.python.exists() else None
 
 
-def finish_environment(folder: Path, request: Request, build: str) -> Environment:
+def finish_environment(folder: Path, request: Request, installation: Installation) -> Environment:
     """Write down what a folder holds; from the marker on, it can be used."""
-    packages = _packages(folder)
-    pins = "".join(f"{name}=={version}\n" for name, version in packages.items())
+    pins = "".join(f"{name}=={version}\n" for name, version in installation.packages.items())
     (folder / OUTCOME).write_text(pins, encoding="utf-8")
     environment = Environment(
         name=folder.name,
@@ -75,33 +74,18 @@ def finish_environment(folder: Path, request: Request, build: str) -> Environmen
         framework=request.framework.name,
         version=request.version,
         variant=request.variant,
-        build=build,
-        python_version=_python_version(folder),
+        build=installation.build,
+        python_version=installation.python_version,
         lock_hash=request.lock_hash,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         size_bytes=_size_bytes(folder),
-        packages=packages,
+        packages=installation.packages,
     )
     marker = {
         key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
     }
     write_whole(folder / MARKER, json.dumps(marker, indent=2) + "\n")
     return environment
-
-
-def _packages(folder: Path) -> dict[str, str]:
-    site_packages = [str(path) for path in folder.glob("lib/python*/site-packages")]
-    found = {
-        distribution.name.lower().replace("_", "-"): distribution.version
-        for distribution in distributions(path=site_packages)
-    }
-    return dict(sorted(found.items()))
-
-
-def _python_version(folder: Path) -> str:
-    settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition("=") for line in settings)
-    return {key.strip(): value.strip() for key, _, value in pairs}["version"]
 
 
 def _size_bytes(folder: Path) -> int:

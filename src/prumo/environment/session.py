@@ -22,6 +22,14 @@ _STOP_SECONDS = 5.0
 _SHOWN_LINES = 6
 
 
+class CommandError(SetupError):
+    """A command failed; what it said is with it."""
+
+    def __init__(self, message: str, lines: Sequence[str]) -> None:
+        super().__init__(message)
+        self.lines = lines
+
+
 @dataclass(frozen=True)
 class Session:
     """Where the commands of one set-up write, and what they hold while they live."""
@@ -61,7 +69,7 @@ class Session:
                 raise
         if process.returncode:
             said = "".join(f"\n  {line}" for line in _meaningful(lines))
-            raise SetupError(f"{failure}{said}\nthe whole log: {self.log_path}")
+            raise CommandError(f"{failure}{said}\nthe whole log: {self.log_path}", lines)
         return lines
 
     def _start(
@@ -81,6 +89,16 @@ class Session:
         )
 
 
+def is_network_trouble(line: str) -> bool:
+    """Whether pip says that an index is out of reach or out of order.
+
+    One that refuses the page of a package answers: it has no such package.
+    """
+    if line.startswith("Could not fetch URL"):
+        return " Client Error: " not in line
+    return line.startswith("WARNING:") and "etrying" in line
+
+
 def _stop(process: subprocess.Popen[str]) -> None:
     """Let pip remove its temporary files, which can be large; then insist."""
     try:
@@ -96,5 +114,5 @@ def _meaningful(lines: Sequence[str]) -> list[str]:
     """The errors that pip names and the network's last trouble; else the end of what was said."""
     spoken = [line.strip() for line in lines if line.strip()]
     errors = [line for line in spoken if line.startswith("ERROR:")]
-    retries = [line for line in spoken if line.startswith("WARNING:") and "etrying" in line]
-    return list(dict.fromkeys([*retries[-1:], *errors] if errors else spoken))[-_SHOWN_LINES:]
+    troubles = [line for line in spoken if is_network_trouble(line)]
+    return list(dict.fromkeys([*troubles[-1:], *errors] if errors else spoken))[-_SHOWN_LINES:]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from typing import TYPE_CHECKING
 
-from prumo.environment.build import advice_on, choose_build
-from prumo.environment.cache import ENVIRONMENTS, LOGS, cache_error, made_folder
-from prumo.environment.pip import install, offered_versions, pip_environment
-from prumo.environment.progress import Silent
+from prumo.cache.folder import ENVIRONMENTS, LOGS, cache_error, made_folder
+from prumo.cache.reservation import reserved
+from prumo.environment.framework import CUDA
+from prumo.environment.pip import pip_environment
 from prumo.environment.record import finish_environment, python_of
-from prumo.environment.reservation import reserved
 from prumo.environment.session import Session
 from prumo.environment.store import discard, existing, sweep
-from prumo.errors import SetupError
+from prumo.progress import Silent
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.environment.framework import Request
-    from prumo.environment.progress import Progress
     from prumo.environment.record import Environment
+    from prumo.progress import Progress
 
 _SILENT = Silent()
 
@@ -38,6 +35,7 @@ def ensure(request: Request, progress: Progress = _SILENT) -> Environment:
     with reserved(request.name, before_waiting=before_waiting) as reservation:
         if found := existing(request):
             return found
+        request.framework.installer.require(request)
         return _make(request, reservation, progress)
 
 
@@ -64,39 +62,21 @@ def _make(request: Request, reservation: int, progress: Progress) -> Environment
 def _install(request: Request, folder: Path, session: Session, progress: Progress) -> Environment:
     framework = request.framework
     progress.say(f"setting up {request.name}")
-    progress.show("making a virtual environment")
-    _make_venv(folder, session)
-    python = python_of(folder)
-    progress.show(f"asking pip for the builds of {framework.package} {request.version}")
-    build = choose_build(request, offered_versions(session, python, framework.package))
-    if advice := advice_on(request, build):
-        progress.say(advice)
-    # `===` is the one operator of pip's that does not take 2.13.0+cpu for 2.13.0.
-    requirements = [f"{framework.package}==={build}", *framework.requirements]
-    install(session, python, requirements, constraints=request.lock, progress=progress)
+    installation = framework.installer.install(request, folder, session, progress)
     progress.show(f"importing {framework.module} for the first time")
     session.run(
-        [str(python), "-I", "-c", f"import {framework.module}"],
+        [str(python_of(folder)), "-I", "-c", f"import {framework.module}; {framework.trial}"],
         environment=pip_environment(),
-        failure=f"{framework.package} {build} was installed and cannot be imported",
+        failure=f"{framework.module} {installation.build} was installed and does not work",
     )
-    return finish_environment(folder, request, build)
-
-
-def _make_venv(folder: Path, session: Session) -> None:
-    missing = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise SetupError(
-            f"this Python ({sys.executable}) lacks its module {missing[0]}, which makes virtual "
-            "environments; on Debian and Ubuntu: apt install python3-venv"
-        )
-    # pip in a step of its own: venv would swallow what it says when a disk is full.
-    for command in (
-        [sys.executable, "-I", "-m", "venv", "--without-pip", str(folder)],
-        [str(python_of(folder)), "-I", "-m", "ensurepip", "--default-pip"],
-    ):
+    if request.variant == CUDA and framework.cuda_plugin:
         session.run(
-            command,
+            [str(python_of(folder)), "-I", "-c", f"import {framework.cuda_plugin}"],
             environment=pip_environment(),
-            failure=f"no virtual environment could be made in {folder}",
+            failure=(
+                f"{framework.name} {request.version} comes without {framework.cuda_plugin}, which "
+                "it needs to use an NVIDIA GPU; take a newer version, or without the GPU: "
+                f"{framework.name}@{request.version}+cpu"
+            ),
         )
+    return finish_environment(folder, request, installation)

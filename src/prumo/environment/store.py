@@ -6,9 +6,9 @@ import contextlib
 import shutil
 from typing import TYPE_CHECKING
 
-from prumo.environment.cache import ENVIRONMENTS, cache_error, cache_folder
+from prumo.cache.folder import ENVIRONMENTS, cache_error, cache_folder
+from prumo.cache.reservation import reserved, was_reserved
 from prumo.environment.record import MARKER, read_environment
-from prumo.environment.reservation import reserved, was_reserved
 from prumo.errors import BusyError, InputError, did_you_mean
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prumo.environment.frameworks import find_framework
+from prumo.environment.store import existing
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ def study_requests(study: Study) -> StudyRequests:
     unavailable: list[str] = []
     for framework in dict.fromkeys(frameworks):
         try:
-            requests.append(find_framework(framework, versions=study.versions))
+            request = find_framework(framework, versions=study.versions)
+            if not existing(request):
+                request.framework.installer.require(request)
+            requests.append(request)
         except UnavailableError as error:
             unavailable.append(str(error))
     return StudyRequests(tuple(requests), tuple(unavailable))

@@ -8,7 +8,7 @@ import tempfile
 from hashlib import sha256
 from pathlib import Path
 
-from prumo.environment.cache import WORKER, cache_error, made_folder
+from prumo.cache.folder import WORKER, cache_error, made_folder
 from prumo.errors import SetupError
 
 PACKAGE = "prumo_worker"

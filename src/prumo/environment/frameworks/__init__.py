@@ -6,25 +6,24 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from prumo.environment.framework import CPU, CUDA, Request
+from prumo.environment.framework import CPU, CUDA, TPU, Request
+from prumo.environment.frameworks.caffe import CAFFE
+from prumo.environment.frameworks.jax import JAX
+from prumo.environment.frameworks.mxnet import MXNET
 from prumo.environment.frameworks.pytorch import PYTORCH
-from prumo.errors import InputError, UnavailableError, did_you_mean
+from prumo.environment.frameworks.tensorflow import TENSORFLOW
+from prumo.errors import InputError, did_you_mean
 from prumo.machine.gpu import read_gpus
+from prumo.machine.tpu import has_tpu
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prumo.environment.framework import Framework
+    from prumo.environment.installers import Installer
 
-FRAMEWORKS: Mapping[str, Framework] = MappingProxyType({PYTORCH.name: PYTORCH})
-
-NOT_YET: Mapping[str, str] = MappingProxyType(
-    {
-        "caffe": "it has no pip package, and this version of Prumo makes no containers",
-        "jax": "this version of Prumo has no worker for it",
-        "mxnet": "this version of Prumo has no worker for it",
-        "tensorflow": "this version of Prumo has no worker for it",
-    }
+FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
+    {framework.name: framework for framework in (PYTORCH, TENSORFLOW, MXNET, JAX, CAFFE)}
 )
 
 _NO_VERSIONS: Mapping[str, str] = MappingProxyType({})
@@ -38,26 +37,36 @@ def find_framework(
     text: str,
     *,
     versions: Mapping[str, str] = _NO_VERSIONS,
-    gpu: bool | None = None,
+    machine: str | None = None,
 ) -> Request:
-    """Understand `pytorch`, `pytorch@2.13.0` or `pytorch@2.13.0+cpu`.
+    """Understand `pytorch`, `pytorch@2.13.0`, `pytorch@2.13.0+cpu` or `jax@0.10.2+tpu`.
 
     Args:
         text: what the user wrote.
         versions: framework → version where `text` names none, as under a study's `versions`.
-        gpu: whether to install for an NVIDIA GPU; by default, whether this machine has one.
+        machine: what to install for: `cpu`, `cuda` or `tpu`; by default, what this machine has.
     """
     name, _, version = text.strip().partition("@")
-    if name in NOT_YET:
-        raise UnavailableError(f"{name} cannot be set up: {NOT_YET[name]}")
     if name not in FRAMEWORKS:
-        hint = did_you_mean(name, [*FRAMEWORKS, *NOT_YET])
+        hint = did_you_mean(name, FRAMEWORKS)
         raise InputError(f"no framework is called '{name}': {hint}")
     framework = FRAMEWORKS[name]
     public, label = _parts(name, version or versions.get(name) or framework.default_version)
-    if gpu is None:
-        gpu = bool(read_gpus().devices)
-    return Request(framework, public, variant=label or (CUDA if gpu else CPU), label=label)
+    if label in framework.installer.variants and not framework.installer.labelled:
+        return Request(framework, public, variant=label)
+    variant = label or _variant(framework.installer, machine or _this_machine())
+    return Request(framework, public, variant=variant, label=label)
+
+
+def _variant(installer: Installer, machine: str) -> str:
+    """What suits a machine, out of what there is."""
+    return machine if machine in installer.variants else CPU
+
+
+def _this_machine() -> str:
+    if read_gpus().devices:
+        return CUDA
+    return TPU if has_tpu() else CPU
 
 
 def _parts(name: str, version: str) -> tuple[str, str]:
