@@ -1,4 +1,4 @@
-"""What all tests share: the rule on skips, the PyTorch environment, throw-away studies."""
+"""What all tests share: the rule on skips, the frameworks' environments, throw-away studies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prumo.environment import ensure, find_framework
+from prumo.errors import UnavailableError
 
 ABSENT_HARDWARE = "absent hardware"
 
@@ -36,10 +38,30 @@ def _root_only(request: pytest.FixtureRequest) -> None:
         pytest.skip("needs root")
 
 
+FrameworkPython = Callable[[str], Path]
+
+
 @pytest.fixture(scope="session")
-def pytorch_python() -> Path:
-    """The interpreter of the real PyTorch environment, made once and kept in the user's cache."""
-    return ensure(find_framework("pytorch")).python
+def framework_python() -> FrameworkPython:
+    """The interpreter of a framework's real environment, made once and kept in the user's cache.
+
+    A framework is named as in a study: `tensorflow`, or `tensorflow@2.14.0`.
+    """
+
+    @cache
+    def python(name: str) -> Path:
+        try:
+            return ensure(find_framework(name)).python
+        except UnavailableError as error:
+            pytest.skip(f"{name} cannot be set up here: {error}")
+
+    return python
+
+
+@pytest.fixture(scope="session")
+def pytorch_python(framework_python: FrameworkPython) -> Path:
+    """The interpreter of the real PyTorch environment."""
+    return framework_python("pytorch")
 
 
 Prumo = Callable[..., subprocess.CompletedProcess[str]]

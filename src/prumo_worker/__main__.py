@@ -30,10 +30,7 @@ def main(arguments: list[str]) -> int:
 def _work(task: Task, journal: Journal) -> int:
     journal.event("started", pid=os.getpid(), python=platform.python_version(), protocol=PROTOCOL)
     try:
-        # Imported here so that a missing numpy is a failure in the journal like any other.
-        from prumo_worker.train import train  # noqa: PLC0415
-
-        metrics = train(task, journal)
+        metrics = _do(task, journal)
     except Exception as error:  # noqa: BLE001 (whatever it is, the journal must say so)
         traceback.print_exc()
         kind = kind_of(error)
@@ -41,6 +38,18 @@ def _work(task: Task, journal: Journal) -> int:
         return 1
     journal.event("finished", metrics=metrics)
     return 0
+
+
+def _do(task: Task, journal: Journal) -> dict[str, float]:
+    # Imported here so that a missing numpy is a failure in the journal like any other.
+    from prumo_worker.proof import prove  # noqa: PLC0415 (see above)
+    from prumo_worker.train import train  # noqa: PLC0415 (see above)
+
+    if task.kind == "training":
+        return train(task, journal)
+    if task.kind == "check":
+        return prove(task, journal)
+    raise TaskError(f"kind: this worker knows training and check, not {task.kind!r}")
 
 
 def _message(error: Exception, kind: str) -> str:

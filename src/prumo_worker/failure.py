@@ -11,6 +11,7 @@ _MEMORY_WORDS = (
     "not enough memory",
     "cannot allocate memory",
     "can't allocate memory",
+    "failed to allocate",
     "failed to map segment",
     "std::bad_alloc",
     "_status_alloc_failed",

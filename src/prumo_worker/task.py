@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,12 @@ class Task:
     data: dict[str, str]
     warmup_steps: int
     threads: int
+    layers: list[Any] | None = None
+    """The layers of a network that Prumo does not bring itself."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """Where the files of a prepared data set lie, as the study names them."""
+    profile: bool = False
+    """Whether to take a few more steps under the framework's profiler after the timed ones."""
 
 
 def read_task(path: Path) -> Task:
@@ -54,6 +60,9 @@ def _task(document: dict[str, Any]) -> Task:
         data=_typed(document, "data", dict, default={}),
         warmup_steps=_whole(document, "warmup_steps", least=0),
         threads=_whole(document, "threads", least=1),
+        layers=_typed(document, "layers", list) if "layers" in document else None,
+        sources=_typed(document, "sources", dict, default={}),
+        profile=_typed(document, "profile", bool, default=False),
     )
 
 

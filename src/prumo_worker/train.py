@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+import traceback
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from time import perf_counter_ns
@@ -11,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from prumo_worker.data.dataset import Dataset, open_dataset
 from prumo_worker.data.feed import Feed
-from prumo_worker.failure import TaskError
+from prumo_worker.failure import Unavailable
 from prumo_worker.frameworks import Trainer, open_trainer
 from prumo_worker.networks import Network, network
 from prumo_worker.networks.weights import initial_weights
+from prumo_worker.operation_time import profile_rows
+from prumo_worker.perf import function_times
+from prumo_worker.processor import vector_extensions
 from prumo_worker.recipe import Recipe, read_recipe
 
 if TYPE_CHECKING:
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
     from prumo_worker.data.feed import Batch
     from prumo_worker.journal import Journal
     from prumo_worker.task import Task
+
+_PROFILED_STEPS = 5
 
 
 @dataclass(frozen=True)
@@ -61,25 +67,30 @@ class Pass:
 def train(task: Task, journal: Journal) -> dict[str, float]:
     """Train as the task says, tell the journal, and return the run's metrics."""
     began_ns = perf_counter_ns()
-    if task.kind != "training":
-        raise TaskError(f"kind: this worker trains; it has no {task.kind!r} workload")
     recipe = read_recipe(task.parameters)
-    dataset = _open_dataset(recipe, task.data)
-    net = network(recipe.network, dataset.shape[1], dataset.shape[0], dataset.classes)
+    dataset = _open_dataset(recipe, task)
+    channels, image_size, _ = dataset.shape
+    net = network(recipe.network, image_size, channels, dataset.classes, task.layers)
     trainer = open_trainer(net, recipe, recipe.threads or task.threads)
     weights = initial_weights(net, recipe.seed)
     trainer.load(weights)
     setup_seconds = (perf_counter_ns() - began_ns) / 1e9
     journal.event("ready", **_facts(trainer, net, dataset), setup_seconds=setup_seconds)
 
-    feed = Feed(dataset, recipe.batch_size, recipe.seed)
+    feed = Feed(dataset, recipe.batch_size, recipe.seed, trainer.layout)
     warm_up = None
     if task.warmup_steps:
         warm_up = _run(trainer, 0, feed.warm_up(task.warmup_steps))
         _write_steps(journal, warm_up)
         trainer.load(weights)
     del weights
-    epochs = [run_epoch(trainer, feed, number, journal) for number in range(1, recipe.epochs + 1)]
+    epochs = []
+    for number in range(1, recipe.epochs + 1):
+        if recipe.schedule != "constant":
+            trainer.set_learning_rate(recipe.rate_in(number))
+        epochs.append(run_epoch(trainer, feed, number, journal))
+    if task.profile:
+        _profile(trainer, feed, journal)
     return {"setup_seconds": setup_seconds, **_metrics(warm_up, epochs)}
 
 
@@ -91,15 +102,17 @@ def run_epoch(trainer: Trainer, feed: Feed, number: int, journal: Journal) -> Pa
     return epoch
 
 
-def _open_dataset(recipe: Recipe, data: dict[str, str]) -> Dataset:
-    path = data.get(recipe.dataset)
-    return open_dataset(
+def _open_dataset(recipe: Recipe, task: Task) -> Dataset:
+    path = task.data.get(recipe.dataset)
+    dataset = open_dataset(
         recipe.dataset,
         image_size=recipe.image_size,
         images=recipe.images,
         seed=recipe.seed,
         path=Path(path) if path else None,
+        only_class=recipe.only_class,
     )
+    return replace(dataset, source=task.sources.get(recipe.dataset, dataset.source))
 
 
 def _run(trainer: Trainer, epoch: int, batches: Iterable[Batch]) -> Pass:
@@ -123,18 +136,52 @@ def _run(trainer: Trainer, epoch: int, batches: Iterable[Batch]) -> Pass:
     return Pass(epoch, began, seconds, spans[::2], spans[1::2], images, losses, right)
 
 
+def _profile(trainer: Trainer, feed: Feed, journal: Journal) -> None:
+    """A few steps more, which no metric counts: the training is done, whatever becomes of them.
+
+    All are on the same batch, so that they need no more memory than those of the training.
+    """
+    rows, functions, reason = [], [], ""
+    try:
+        batches = [trainer.batch(*next(feed.warm_up(1)))] * _PROFILED_STEPS
+        functions = _functions(trainer, batches)
+        rows = profile_rows(trainer.profile(batches))
+    except Unavailable as error:
+        reason = str(error)
+    except Exception as error:  # noqa: BLE001 (the figures hold, and the journal says why)
+        traceback.print_exc()
+        reason = f"{type(error).__name__}: {error}"
+    told = {"steps": _PROFILED_STEPS, "rows": rows, "functions": functions}
+    if not rows:
+        told["reason"] = reason or "the profiler told of no operation"
+    journal.event("profile", **told)
+
+
+def _functions(trainer: Trainer, batches: list[Any]) -> list[dict[str, Any]]:
+    """The same steps by perf, which sees the functions inside an operation; empty without it."""
+    try:
+        times = function_times(lambda: trainer.fetch([trainer.step(batch) for batch in batches]))
+    except Unavailable:
+        return []
+    return [
+        {"function": row["operation"], "seconds": row["seconds"], "share": row["share"]}
+        for row in profile_rows(times)
+    ]
+
+
 def _facts(trainer: Trainer, net: Network, dataset: Dataset) -> dict[str, Any]:
     return {
         "device": trainer.device,
         "threads": trainer.threads,
         "versions": dict(trainer.versions),
-        "build": dict(trainer.build),
+        "build": {**trainer.build, "vector_extensions": vector_extensions()},
         "network": {"name": net.name, "parameters": net.parameters, "flops": net.flops},
         "data": {
             "source": dataset.source,
             "images": len(dataset.labels),
             "shape": list(dataset.shape),
             "classes": dataset.classes,
+            "content": dataset.content,
         },
     }
 

@@ -18,6 +18,7 @@ from prumo_worker.networks import NetworkError
         RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
         RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 9 bytes"),
         RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"),
+        RuntimeError("Traceback …\nMXNetError: Failed to allocate CPU Memory"),
         ImportError("libtorch_cpu.so: failed to map segment from shared object"),
     ],
 )

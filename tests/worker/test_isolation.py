@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,10 +13,18 @@ import pytest
 from worker_process import SOURCES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 FILES = sorted((SOURCES / "prumo_worker").rglob("*.py"))
-FRAMEWORKS = {"pytorch.py": {"torch"}}
+ROOM = SOURCES / "prumo_worker" / "frameworks"
+FRAMEWORKS = {
+    "caffe": {"caffe", "google"},
+    "jax": {"jax", "jaxlib"},
+    "mxnet": {"mxnet"},
+    "pytorch": {"torch"},
+    "tensorflow": {"tensorflow"},
+}
 
 
 def name(file: Path) -> str:
@@ -37,10 +47,29 @@ def test_a_worker_file_is_python_3_9(file: Path) -> None:
     ast.parse(file.read_text(encoding="utf-8"), feature_version=(3, 9))
 
 
+@pytest.mark.frameworks
+def test_the_oldest_python_of_all_imports_every_module_that_frameworks_share(
+    framework_python: Callable[[str], Path],
+) -> None:
+    shared = [file for file in FILES if not file.is_relative_to(ROOM) or file.parent == ROOM]
+    places = [file.parent if file.stem == "__init__" else file for file in shared]
+    modules = [".".join(place.relative_to(SOURCES).with_suffix("").parts) for place in places]
+    program = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
+    done = subprocess.run(
+        [framework_python("caffe"), "-c", program, *modules],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.parametrize("file", FILES, ids=name)
 def test_a_worker_file_imports_only_what_its_environment_has(file: Path) -> None:
     allowed = {"prumo_worker", "numpy"} | set(sys.stdlib_module_names)
-    if file.parent.name == "frameworks":
-        allowed |= FRAMEWORKS.get(file.name, set())
+    if file.is_relative_to(ROOM):
+        framework = file.relative_to(ROOM).parts[0].removesuffix(".py")
+        allowed |= FRAMEWORKS.get(framework, set())
     tree = ast.parse(file.read_text(encoding="utf-8"))
     assert imported_packages(tree) <= allowed

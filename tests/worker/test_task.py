@@ -101,3 +101,19 @@ def test_a_wrong_parameter_is_refused_by_name(change: dict[str, Any], reason: st
 def test_a_missing_parameter_is_refused_by_name() -> None:
     with pytest.raises(TaskError, match="framework: must be a name; it is missing"):
         read_recipe(json.loads('{"network": "rede1"}'))
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ({}, [0.4, 0.4, 0.4, 0.4]),
+        ({"schedule": "step", "decay": 0.5, "decay_epochs": 2}, [0.4, 0.4, 0.2, 0.2]),
+        ({"schedule": "cosine"}, [0.4, 0.34142, 0.2, 0.05858]),
+    ],
+    ids=["constant", "step", "cosine"],
+)
+def test_a_schedule_gives_every_epoch_its_rate(
+    schedule: dict[str, Any], rates: list[float]
+) -> None:
+    recipe = read_recipe({**LENET, "epochs": 4, "learning_rate": 0.4, **schedule})
+    assert [recipe.rate_in(epoch) for epoch in (1, 2, 3, 4)] == pytest.approx(rates, rel=1e-4)

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from prumo_worker import train as train_module
+from prumo_worker.failure import Unavailable
 from prumo_worker.journal import Journal
 from prumo_worker.metric_names import TRAINING_METRICS
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
+from prumo_worker.operation_time import OperationTime
 from prumo_worker.task import read_task
 from prumo_worker.train import train
 from worker_process import LENET, journal, task
@@ -29,11 +31,16 @@ class Device:
     threads = 1
     versions: Mapping[str, str] = {"imagined": "1.0"}
     build: Mapping[str, str] = {}
+    layout = "NHWC"
+    parameters = 61_706
 
     def __init__(self) -> None:
         self.now = 0.0
         self.calls: list[str] = []
         self.loaded: list[Mapping[str, np.ndarray]] = []
+        self.shapes: set[tuple[int, ...]] = set()
+        self.profiler_fails: BaseException | None = None
+        self.operations = {"relu": 1.0, "conv": 3.0}
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         self.calls.append("load")
@@ -41,6 +48,7 @@ class Device:
 
     def batch(self, images: np.ndarray, labels: np.ndarray) -> int:
         assert len(images) == len(labels)
+        self.shapes.add(images.shape[1:])
         self.now += 1
         return len(labels)
 
@@ -59,6 +67,12 @@ class Device:
     def fetch(self, outcomes: Sequence[tuple[float, int]]) -> tuple[list[float], int]:
         self.calls.append("fetch")
         return [loss for loss, _ in outcomes], sum(right for _, right in outcomes)
+
+    def profile(self, batches: Sequence[int]) -> list[OperationTime]:
+        self.calls.append("profile")
+        if self.profiler_fails:
+            raise self.profiler_fails
+        return [OperationTime(name, len(batches), time) for name, time in self.operations.items()]
 
 
 @pytest.fixture
@@ -134,3 +148,52 @@ def test_without_a_warm_up_there_is_none(tmp_path: Path) -> None:
     metrics, events = run(tmp_path)
     assert metrics["warmup_seconds"] == 0
     assert all(event["epoch"] > 0 for event in events if event["event"] == "step")
+
+
+def test_images_come_in_the_layout_that_the_trainer_takes(tmp_path: Path, device: Device) -> None:
+    run(tmp_path)
+    assert device.shapes == {(28, 28, 1)}
+
+
+def test_a_profile_comes_after_the_timed_steps_and_changes_no_metric(
+    tmp_path: Path, device: Device
+) -> None:
+    metrics, events = run(tmp_path, profile=True)
+    assert device.calls[-1] == "profile"
+    assert events[-1]["event"] == "profile"
+    assert events[-1]["steps"] == 5
+    assert [(row["operation"], row["share"]) for row in events[-1]["rows"]] == [
+        ("conv", 0.75),
+        ("relu", 0.25),
+    ]
+    assert metrics["images"] == 200
+
+
+def test_a_profiler_that_is_not_here_is_told_and_no_failure(tmp_path: Path, device: Device) -> None:
+    device.profiler_fails = Unavailable("this device has no profiler")
+    _, events = run(tmp_path, profile=True)
+    assert (events[-1]["rows"], events[-1]["reason"]) == ([], "this device has no profiler")
+
+
+@pytest.mark.parametrize("error", [MemoryError("the device is full"), RuntimeError("no trace")])
+def test_a_profile_that_fails_leaves_the_training_as_it_is(
+    tmp_path: Path, device: Device, error: Exception
+) -> None:
+    device.profiler_fails = error
+    metrics, events = run(tmp_path, profile=True)
+    assert metrics["images"] == 200
+    assert events[-1]["rows"] == []
+    assert events[-1]["reason"] == f"{type(error).__name__}: {error}"
+
+
+def test_a_profiler_that_says_nothing_is_told_of(tmp_path: Path, device: Device) -> None:
+    device.operations = {}
+    _, events = run(tmp_path, profile=True)
+    assert events[-1]["rows"] == []
+    assert events[-1]["reason"] == "the profiler told of no operation"
+
+
+def test_an_interruption_ends_the_run_in_a_profile_too(tmp_path: Path, device: Device) -> None:
+    device.profiler_fails = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, profile=True)

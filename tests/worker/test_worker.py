@@ -25,7 +25,10 @@ def test_a_framework_that_is_not_installed_is_unavailable(tmp_path: Path) -> Non
 def test_a_framework_that_nobody_knows_is_unavailable(tmp_path: Path) -> None:
     run = run_worker(sys.executable, task(tmp_path, {**LENET, "framework": "theano"}))
     assert run.only("failed")["kind"] == "unavailable"
-    assert run.only("failed")["message"] == "no framework is named 'theano'; known: pytorch"
+    assert (
+        run.only("failed")["message"]
+        == "no framework is named 'theano'; known: caffe, jax, mxnet, pytorch, tensorflow"
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +52,7 @@ def test_a_task_that_cannot_be_done_is_invalid(
 def test_data_that_cannot_be_read_are_invalid(tmp_path: Path) -> None:
     run = run_worker(sys.executable, task(tmp_path, LENET, data={"mnist": str(tmp_path)}))
     assert run.only("failed")["kind"] == "invalid"
-    assert "holds neither train-images-idx3-ubyte" in run.only("failed")["message"]
+    assert "is not a prepared data set" in run.only("failed")["message"]
 
 
 def test_another_kind_of_workload_is_invalid(tmp_path: Path) -> None:

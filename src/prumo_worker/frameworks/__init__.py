@@ -1,4 +1,4 @@
-"""The frameworks that can train: one file for each, behind one interface."""
+"""The frameworks that can train: one folder for each, behind one interface."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prumo_worker.networks import Network
+    from prumo_worker.operation_time import OperationTime
     from prumo_worker.recipe import Recipe
 
-NAMES: tuple[str, ...] = tuple(sorted(module.name for module in iter_modules(__path__)))
+NAMES: tuple[str, ...] = tuple(sorted(part.name for part in iter_modules(__path__) if part.ispkg))
 
 
 class Trainer(Protocol):
@@ -35,16 +36,35 @@ class Trainer(Protocol):
     build: Mapping[str, str]
     """What speed depends on: compiler, math libraries, vector instructions."""
 
+    layout: str
+    """The order in which `batch` and `scores` take images: `NCHW` or `NHWC`."""
+
+    @property
+    def parameters(self) -> int:
+        """The numbers of the network as the framework counts them, untrained state included."""
+
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Start anew from these weights, the optimizer as if it had never run."""
 
-    def batch(self, images: np.ndarray, labels: np.ndarray) -> Any:  # noqa: ANN401
+    def set_learning_rate(self, rate: float) -> None:
+        """For the steps to come; what momentum gathered so far follows the new rate too."""
+
+    def batch(self, images: np.ndarray, labels: np.ndarray) -> Any:  # noqa: ANN401 (the trainer's own)
         """Bring a batch to where `step` wants it."""
 
-    def step(self, batch: Any) -> Any:  # noqa: ANN401
-        """Forward, loss, backward, update."""
+    def step(self, batch: Any) -> Any:  # noqa: ANN401 (the trainer's own)
+        """Forward, loss with its auxiliary parts, backward, update.
 
-    def mark(self) -> Any:  # noqa: ANN401
+        In training mode: dropout as the recipe says, batch normalisation by the batch itself.
+        """
+
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        """Class scores as float32 (images, classes) in inference mode, before any softmax.
+
+        Dropout is off and batch normalisation goes by its running state; nothing is updated.
+        """
+
+    def mark(self) -> Any:  # noqa: ANN401 (the trainer's own)
         """A moment on the device's own clock, after all that was asked so far."""
 
     def spans(self, marks: Sequence[Any]) -> list[float]:
@@ -52,6 +72,13 @@ class Trainer(Protocol):
 
     def fetch(self, outcomes: Sequence[Any]) -> tuple[list[float], int]:
         """The loss of each step and, over all of them, how many images were classified right."""
+
+    def profile(self, batches: Sequence[Any]) -> list[OperationTime]:
+        """Take one step for each batch under the framework's own profiler.
+
+        Seconds are an operation's own, without those it calls, on the device of the training. A
+        framework that has no profiler for its device raises Unavailable with the reason.
+        """
 
 
 def open_trainer(network: Network, recipe: Recipe, threads: int) -> Trainer:
@@ -61,9 +88,10 @@ def open_trainer(network: Network, recipe: Recipe, threads: int) -> Trainer:
         raise Unavailable(f"no framework is named {name!r}; known: {', '.join(NAMES)}")
     try:
         module = import_module(f"{__name__}.{name}")
+        # Some set variables first that their framework reads when it is imported.
+        trainer: Trainer = module.open_trainer(network, recipe, threads)
     except ImportError as error:
         raise Unavailable(f"{name} cannot be imported in this environment: {error}") from error
-    trainer: Trainer = module.open_trainer(network, recipe, threads)
     here = trainer.versions[name]
     # A local build adds its own mark after a plus sign: 2.13.0+cpu is a 2.13.0.
     if version and version not in (here, here.partition("+")[0]):

@@ -1,0 +1,76 @@
+"""Operation times out of JAX's own profiler."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from prumo_worker.frameworks.jax.program import origins
+from prumo_worker.operation_time import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from prumo_worker.operation_time import OperationTime
+
+_HOST = "/host:CPU"
+_DEVICE = "/device:"
+# On a GPU the kernels of a stream, on a TPU the operations that XLA made.
+_DEVICE_LINES = ("Stream", "XLA Ops")
+
+
+def operation_times(work: Callable[[], object], programs: Sequence[str]) -> list[OperationTime]:
+    """What `work` spent in each kind of operation, on the device where there is one.
+
+    `programs` are the texts of the compiled programs that `work` runs.
+    """
+    with TemporaryDirectory(prefix="prumo-") as folder:
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        with jax.profiler.trace(folder, profiler_options=options):
+            work()
+        files = [str(path) for path in Path(folder).rglob("*.xplane.pb")]
+        planes = [
+            plane for file in files for plane in jax.profiler.ProfileData.from_file(file).planes
+        ]
+        spans = [span for plane in planes for span in _device_spans(plane)]
+        spans = spans or [span for plane in planes for span in _host_spans(plane)]
+    names = {name: origin for program in programs for name, origin in origins(program).items()}
+    return grouped(
+        (names.get(instruction) or _without_number(instruction), seconds)
+        for instruction, seconds in spans
+    )
+
+
+def _device_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JAX's own type)
+    if not plane.name.startswith(_DEVICE):
+        return
+    for line in plane.lines:
+        if line.name.startswith(_DEVICE_LINES):
+            for event in line.events:
+                instruction = dict(event.stats).get("hlo_op", event.name)
+                yield str(instruction), event.duration_ns / 1e9
+
+
+def _host_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JAX's own type)
+    """From the begin of an instruction to its end, which another thread may tell."""
+    if plane.name != _HOST:
+        return
+    events = [(event, dict(event.stats)) for line in plane.lines for event in line.events]
+    ends = {
+        stats["_c"]: event.start_ns
+        for event, stats in events
+        if event.name.startswith("end: ") and "_c" in stats
+    }
+    for event, stats in events:
+        if "hlo_op" in stats:
+            end_ns = ends.get(stats.get("_p"), event.end_ns)
+            yield str(stats["hlo_op"]), (end_ns - event.start_ns) / 1e9
+
+
+def _without_number(instruction: str) -> str:
+    return re.sub(r"\.\d+$", "", instruction)

@@ -1,0 +1,137 @@
+"""Each operation of a network as a Gluon block."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mxnet.gluon import nn
+
+from prumo_worker.failure import Unavailable
+from prumo_worker.networks import layer
+from prumo_worker.networks.margin import rounded_up
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mxnet.gluon import HybridBlock
+
+    from prumo_worker.networks.layer.pooling import Pooling
+    from prumo_worker.networks.network import Node
+
+
+def block(node: Node, *, dropout: bool) -> HybridBlock:
+    """The block of a node, its parameters known in shape and without values."""
+    if isinstance(node.operation, layer.Dropout) and not dropout:
+        return _operator("identity")
+    return _BLOCKS[type(node.operation)](node.operation, node)
+
+
+def parameter_name(operation: layer.Operation, part: str) -> str:
+    """What Gluon calls an array of an operation's."""
+    if isinstance(operation, layer.BatchNormalization):
+        return _NORMALIZATION_PARTS[part]
+    return part
+
+
+_NORMALIZATION_PARTS = {
+    "weight": "gamma",
+    "bias": "beta",
+    "mean": "running_mean",
+    "variance": "running_var",
+}
+
+
+def _operator(name: str, **settings: Any) -> HybridBlock:  # noqa: ANN401 (as many as MXNet has)
+    """A block around an operator without parameters; `space` has it for arrays or for symbols."""
+    return nn.HybridLambda(lambda space, *values: getattr(space, name)(*values, **settings))
+
+
+def _convolution(operation: layer.Convolution, node: Node) -> HybridBlock:
+    return nn.Conv2D(
+        operation.outputs,
+        layer.pair(operation.kernel),
+        strides=(operation.stride, operation.stride),
+        padding=layer.pair(operation.padding),
+        groups=operation.groups,
+        use_bias=operation.bias,
+        in_channels=node.input_shapes[0][0],
+        prefix=f"{node.name}_",
+    )
+
+
+def _dense(operation: layer.Dense, node: Node) -> HybridBlock:
+    return nn.Dense(
+        operation.outputs,
+        use_bias=operation.bias,
+        flatten=False,
+        in_units=node.input_shapes[0][0],
+        prefix=f"{node.name}_",
+    )
+
+
+def _batch_normalization(operation: layer.BatchNormalization, node: Node) -> HybridBlock:
+    return nn.BatchNorm(
+        momentum=operation.momentum,
+        epsilon=operation.epsilon,
+        scale=operation.scale,
+        in_channels=node.input_shapes[0][0],
+        prefix=f"{node.name}_",
+    )
+
+
+def _local_response(operation: layer.LocalResponseNormalization, _: Node) -> HybridBlock:
+    return _operator(
+        "LRN",
+        nsize=operation.size,
+        alpha=operation.alpha,
+        beta=operation.beta,
+        knorm=operation.k,
+    )
+
+
+def _padding(operation: layer.Padding, _: Node) -> HybridBlock:
+    margins = (operation.top, operation.bottom, operation.left, operation.right)
+    return _operator("pad", mode="constant", pad_width=(0, 0, 0, 0, *margins))
+
+
+def _pooling(operation: Pooling, node: Node, *, pool_type: str) -> HybridBlock:
+    if operation.ceil and node.output_shape[1:] != rounded_up(operation, node.input_shapes[0]):
+        raise Unavailable(
+            f"mxnet cannot express layer {node.name}: it keeps a last window that begins behind "
+            "the image"
+        )
+    return _operator(
+        "Pooling",
+        pool_type=pool_type,
+        kernel=(operation.kernel, operation.kernel),
+        stride=(operation.stride, operation.stride),
+        pad=(operation.padding, operation.padding),
+        pooling_convention="full" if operation.ceil else "valid",
+        count_include_pad=False,
+    )
+
+
+def _global_average(*_: object) -> HybridBlock:
+    both = nn.HybridSequential()
+    both.add(nn.GlobalAvgPool2D(), nn.Flatten())
+    return both
+
+
+_BLOCKS: dict[type[layer.Operation], Callable[[Any, Node], HybridBlock]] = {
+    layer.Convolution: _convolution,
+    layer.Padding: _padding,
+    layer.MaxPooling: partial(_pooling, pool_type="max"),
+    layer.AveragePooling: partial(_pooling, pool_type="avg"),
+    layer.GlobalAveragePooling: _global_average,
+    layer.Flatten: lambda *_: nn.Flatten(),
+    layer.Dense: _dense,
+    layer.Rectifier: lambda *_: nn.Activation("relu"),
+    layer.ClippedRectifier: lambda operation, _: _operator("clip", a_min=0, a_max=operation.limit),
+    layer.Tanh: lambda *_: nn.Activation("tanh"),
+    layer.Dropout: lambda operation, _: nn.Dropout(operation.rate),
+    layer.LocalResponseNormalization: _local_response,
+    layer.BatchNormalization: _batch_normalization,
+    layer.Add: lambda *_: _operator("add_n"),
+    layer.Concatenate: lambda *_: _operator("concat", dim=1),
+}

@@ -1,0 +1,212 @@
+"""A trainer over Gluon: steps, clock and profile."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import mxnet as mx
+from mxnet import autograd, gluon, profiler
+
+from prumo_worker.clock import CompletionClock, HostClock
+from prumo_worker.failure import Unavailable
+from prumo_worker.frameworks.mxnet.build import build_facts, versions
+from prumo_worker.frameworks.mxnet.error import plain_errors
+from prumo_worker.frameworks.mxnet.gpu import gpu_facts
+from prumo_worker.frameworks.mxnet.graph import Graph, Loss
+from prumo_worker.operation_time import OperationTime
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+
+    from prumo_worker.networks import Network
+    from prumo_worker.recipe import Recipe
+
+
+_STATIC = {"static_alloc": True, "static_shape": True}
+_ADAM_EPSILON = 1e-8
+
+
+@plain_errors()
+def open_trainer(network: Network, recipe: Recipe) -> MXNet:
+    """A trainer on the device of the recipe, if it is there."""
+    if recipe.device == "cpu":
+        return MXNet(network, recipe, mx.cpu())
+    if not mx.runtime.Features().is_enabled("CUDA"):
+        raise Unavailable(f"no CUDA device: MXNet {mx.__version__} is built without CUDA")
+    if not mx.context.num_gpus():
+        raise Unavailable("no CUDA device: MXNet finds none on this machine")
+    return DeviceMXNet(network, recipe, mx.gpu())
+
+
+class MXNet:
+    """A trainer on the processor, over one compiled graph.
+
+    MXNet's engine computes in the background here too. A mark waits for it, so that the time of a
+    step is not taken for that of the next one's data.
+    """
+
+    layout = "NCHW"
+
+    def __init__(self, network: Network, recipe: Recipe, place: mx.Context) -> None:
+        self.device = str(place.device_type)
+        self.threads = _threads()
+        self.versions: Mapping[str, str] = versions()
+        self.build: Mapping[str, str] = build_facts()
+        self._clock: HostClock | CompletionClock = HostClock()
+        self._recipe = recipe
+        self._place = place
+        self._graph = Graph(network, dropout=recipe.dropout)
+        self._graph.initialize(mx.init.Zero(), place)
+        self._loss = Loss(self._graph, network)
+        self._loss.hybridize(**_STATIC)
+        self.parameters = self._graph.parameters
+        self._trainer = self._new_trainer()
+
+    @plain_errors()
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Copy the weights in and forget what the optimizer gathered."""
+        self._graph.load(weights)
+        self._trainer = self._new_trainer()
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Also of the velocity, in which MXNet keeps the rate of the steps behind it."""
+        ratio = rate / self._trainer.learning_rate
+        self._trainer.set_learning_rate(rate)
+        if self._recipe.optimizer == "sgd" and self._recipe.momentum:
+            for velocity in self._trainer._updaters[0].states.values():  # noqa: SLF001 (no other way)
+                velocity[:] = velocity * ratio
+
+    @plain_errors()
+    def batch(self, images: np.ndarray, labels: np.ndarray) -> tuple[mx.nd.NDArray, mx.nd.NDArray]:
+        """Copies where the graph is."""
+        return mx.nd.array(images, self._place), mx.nd.array(labels, self._place)
+
+    @plain_errors()
+    def step(self, batch: tuple[mx.nd.NDArray, mx.nd.NDArray]) -> tuple[mx.nd.NDArray, ...]:
+        """One update, asked for and not waited for."""
+        images, labels = batch
+        with autograd.record():
+            loss, predicted = self._loss(images, labels)
+        loss.backward()
+        # The loss is a mean already: there is no batch size left to divide by.
+        self._trainer.step(1)
+        return loss, predicted, labels
+
+    @plain_errors()
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        """Scores outside of any recording, which is MXNet's inference mode."""
+        scores, *_ = self._graph(mx.nd.array(images, self._place))
+        answer: np.ndarray = scores.asnumpy()
+        return answer
+
+    @plain_errors()
+    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
+        """When all work is done."""
+        return self._clock.mark(mx.nd.waitall)
+
+    @plain_errors()
+    def spans(self, marks: Sequence[Any]) -> list[float]:
+        """Seconds between marks."""
+        return self._clock.spans(marks)
+
+    @plain_errors()
+    def fetch(self, outcomes: Sequence[tuple[mx.nd.NDArray, ...]]) -> tuple[list[float], int]:
+        """Bring losses and the count of right answers to the host."""
+        losses, predicted, labels = zip(*outcomes)
+        right = mx.nd.concat(*predicted, dim=0) == mx.nd.concat(*labels, dim=0)
+        return [float(loss.asscalar()) for loss in losses], int(right.sum().asscalar())
+
+    def profile(
+        self, batches: Sequence[tuple[mx.nd.NDArray, mx.nd.NDArray]]
+    ) -> list[OperationTime]:
+        """Operators as MXNet's own profiler adds them up."""
+        # In bulk they would be counted as one, under the names of all.
+        self._loss.hybridize(**_STATIC, forward_bulk_size=0, backward_bulk_size=0)
+        # MXNet deletes its trace file to write it anew, so it must be one that nobody else has.
+        with TemporaryDirectory(prefix="prumo-mxnet-") as folder:
+            trace = str(Path(folder, "trace.json"))
+            profiler.set_config(profile_all=True, aggregate_stats=True, filename=trace)
+            mx.nd.waitall()
+            profiler.set_state("run")
+            for batch in batches:
+                self.step(batch)
+            mx.nd.waitall()
+            profiler.set_state("stop")
+            operators = json.loads(profiler.dumps(reset=True, format="json"))["Time"]["operator"]
+        self._loss.hybridize(**_STATIC)
+        return [
+            OperationTime(name, row["Count"], row["Total"] / 1e3) for name, row in operators.items()
+        ]
+
+    def _new_trainer(self) -> gluon.Trainer:
+        trained = self._graph.collect_params()
+        return gluon.Trainer(trained, _optimizer(self._recipe), kvstore=None)
+
+
+class DeviceMXNet(MXNet):
+    """A trainer on a GPU, which works on while Python goes ahead.
+
+    MXNet gives no events of a device's queue, so marks are the moments at which a thread saw that
+    the work before them was done; nobody else waits for it.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, place: mx.Context) -> None:
+        super().__init__(network, recipe, place)
+        gpu = gpu_facts()
+        self.device = gpu.get("name", self.device)
+        if "driver" in gpu:
+            self.build = {**self.build, "driver": gpu["driver"]}
+        self._clock = CompletionClock()
+        self._latest: mx.nd.NDArray | None = None
+        # Gluon's trainer updates in the order of the names.
+        named = sorted(self._graph.collect_params().items())
+        *_, self._updated_last = (array for _, array in named if array.grad_req != "null")
+
+    def batch(self, images: np.ndarray, labels: np.ndarray) -> tuple[mx.nd.NDArray, mx.nd.NDArray]:
+        """Copies on the device, asked for and not waited for."""
+        pair = super().batch(images, labels)
+        self._latest = pair[-1]
+        return pair
+
+    def step(self, batch: tuple[mx.nd.NDArray, mx.nd.NDArray]) -> tuple[mx.nd.NDArray, ...]:
+        """One update; a copy of what it changes last tells later when it was done."""
+        outcome = super().step(batch)
+        self._latest = self._updated_last.data()[:1].copy()
+        return outcome
+
+    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
+        """When the latest work is done."""
+        latest = self._latest
+        return self._clock.mark(lambda: latest is not None and latest.wait_to_read())
+
+
+class Adam(mx.optimizer.Adam):
+    """Adam whose epsilon is added to the corrected deviation, as in its paper's first form.
+
+    MXNet adds it to the deviation before the correction, where it weighs more in early steps.
+    """
+
+    def update(self, index: int, weight: Any, grad: Any, state: Any) -> None:  # noqa: ANN401 (MXNet's)
+        """One step of one array."""
+        step = self._index_update_count.get(index, self.begin_num_update) + 1
+        self.epsilon = _ADAM_EPSILON * math.sqrt(1 - self.beta2**step)
+        super().update(index, weight, grad, state)
+
+
+def _optimizer(recipe: Recipe) -> mx.optimizer.Optimizer:
+    settings = {"learning_rate": recipe.learning_rate, "wd": recipe.weight_decay}
+    if recipe.optimizer == "adam":
+        return Adam(**settings)
+    return mx.optimizer.SGD(momentum=recipe.momentum, **settings)
+
+
+def _threads() -> int:
+    """What OpenMP gives each of MXNet's operators."""
+    return int(ctypes.CDLL("libgomp.so.1").omp_get_max_threads())

@@ -1,0 +1,132 @@
+"""The optimizers' formulas with TensorFlow's own kernels, which update a variable in one go.
+
+Keras has the same kernels behind formulas that differ from version to version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import tensorflow as tf
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo_worker.recipe import Recipe
+
+_BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
+
+
+class Optimizer(Protocol):
+    """Turns gradients into updates of the variables it was made for."""
+
+    def update(self, gradients: Sequence[tf.Tensor]) -> None:
+        """One step."""
+
+    def forget(self) -> None:
+        """As if there had been no step yet."""
+
+    def set_learning_rate(self, rate: float) -> None:
+        """For the steps to come."""
+
+
+def optimizer(variables: Sequence[tf.Variable], recipe: Recipe) -> Optimizer:
+    """The one that the recipe names."""
+    return Adam(variables, recipe) if recipe.optimizer == "adam" else Sgd(variables, recipe)
+
+
+class Sgd:
+    """velocity = momentum * velocity + gradient; variable -= learning_rate * velocity."""
+
+    def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe) -> None:
+        self._variables = variables
+        self._recipe = recipe
+        self._velocities = _zeros_like(variables) if recipe.momentum else []
+        self._rate = tf.Variable(recipe.learning_rate, trainable=False)
+
+    def update(self, gradients: Sequence[tf.Tensor]) -> None:
+        """Without momentum there is no velocity to keep."""
+        slopes = _decayed(gradients, self._variables, self._recipe.weight_decay)
+        rate = self._rate.read_value()
+        if not self._velocities:
+            for variable, slope in zip(self._variables, slopes):
+                tf.raw_ops.ResourceApplyGradientDescent(
+                    var=variable.handle, alpha=rate, delta=slope
+                )
+        for variable, velocity, slope in zip(self._variables, self._velocities, slopes):
+            tf.raw_ops.ResourceApplyMomentum(
+                var=variable.handle,
+                accum=velocity.handle,
+                lr=rate,
+                grad=slope,
+                momentum=self._recipe.momentum,
+            )
+
+    def forget(self) -> None:
+        """Stand still."""
+        _clear(self._velocities)
+        self.set_learning_rate(self._recipe.learning_rate)
+
+    def set_learning_rate(self, rate: float) -> None:
+        """A variable, so that the graph stays as it is."""
+        self._rate.assign(rate)
+
+
+class Adam:
+    """Kingma and Ba 2015, algorithm 1."""
+
+    def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe) -> None:
+        self._variables = variables
+        self._recipe = recipe
+        self._first = _zeros_like(variables)
+        self._second = _zeros_like(variables)
+        self._steps = tf.Variable(0.0, trainable=False)
+        self._rate = tf.Variable(recipe.learning_rate, trainable=False)
+
+    def update(self, gradients: Sequence[tf.Tensor]) -> None:
+        """The kernel adds epsilon before it corrects the bias, so epsilon is corrected as well."""
+        steps = self._steps.assign_add(1.0)
+        rate = self._rate.read_value()
+        power1, power2 = tf.pow(_BETA1, steps), tf.pow(_BETA2, steps)
+        slopes = _decayed(gradients, self._variables, self._recipe.weight_decay)
+        for variable, first, second, slope in zip(
+            self._variables, self._first, self._second, slopes
+        ):
+            tf.raw_ops.ResourceApplyAdam(
+                var=variable.handle,
+                m=first.handle,
+                v=second.handle,
+                beta1_power=power1,
+                beta2_power=power2,
+                lr=rate,
+                beta1=_BETA1,
+                beta2=_BETA2,
+                epsilon=_EPSILON * tf.sqrt(1 - power2),
+                grad=slope,
+            )
+
+    def forget(self) -> None:
+        """No step, no moments."""
+        _clear([self._steps, *self._first, *self._second])
+        self.set_learning_rate(self._recipe.learning_rate)
+
+    def set_learning_rate(self, rate: float) -> None:
+        """A variable, so that the graph stays as it is."""
+        self._rate.assign(rate)
+
+
+def _decayed(
+    gradients: Sequence[tf.Tensor], variables: Sequence[tf.Variable], decay: float
+) -> Sequence[tf.Tensor]:
+    if not decay:
+        return gradients
+    return [slope + decay * variable for slope, variable in zip(gradients, variables)]
+
+
+def _zeros_like(variables: Sequence[tf.Variable]) -> list[tf.Variable]:
+    return [tf.Variable(tf.zeros_like(variable), trainable=False) for variable in variables]
+
+
+def _clear(variables: Sequence[tf.Variable]) -> None:
+    for variable in variables:
+        variable.assign(tf.zeros_like(variable))
