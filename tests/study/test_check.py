@@ -160,14 +160,50 @@ def test_a_batch_larger_than_the_images_is_refused_unless_a_rule_leaves_it_out(
 ) -> None:
     factors = {**NETWORK, "images": [64, 256], "batch_size": [32, 128]}
 
-    assert "factors.batch_size[1]: 128 is more than the 64 images" in message(
+    assert "factors.batch_size[1]: a batch_size of 128 is more than the 64 images" in message(
         training, factors=factors
     )
     assert "more than the 100 images" in message(training, fixed={"images": 100})
-    assert "128 is more than the 100 images" in message(
+    assert "fixed.images: a batch_size of 128 is more than the 100 images" in message(
         training, factors=NETWORK, fixed={"images": 100}
     )
     assert len(list(training(factors=factors, exclude=["batch_size > images"]).scenarios())) == 3
+
+
+@pytest.mark.parametrize(
+    ("fixed", "words"),
+    [
+        ({"dataset": "mnist", "images": 60_001}, "fixed.images: mnist has 60000 images, not 60001"),
+        (
+            {"dataset": "mnist", "only_class": 10},
+            "fixed.only_class: the classes of mnist are 0 to 9, not 10",
+        ),
+        ({"only_class": 12}, "the classes of generated are 0 to 9, not 12"),
+    ],
+)
+def test_more_than_a_known_data_set_has_is_refused(
+    training: StudyMaker, fixed: dict[str, Any], words: str
+) -> None:
+    assert words in message(training, factors=NETWORK, fixed=fixed)
+
+
+def test_what_only_the_files_can_tell_is_left_to_them(training: StudyMaker) -> None:
+    data = {"kind": "training", "data": {"mnist": "there", "own": "here"}}
+    factors = {**NETWORK, "dataset": ["generated", "mnist", "own"], "images": [60_001]}
+
+    assert len(list(training(workload=data, factors=factors).scenarios())) == 3
+    factors = {**NETWORK, "dataset": ["own"], "only_class": [12]}
+    assert len(list(training(workload=data, factors=factors).scenarios())) == 1
+
+
+def test_a_network_that_the_default_size_does_not_fit_is_refused_where_it_is_named(
+    training: StudyMaker,
+) -> None:
+    found = message(training, factors={"batch_size": [8], "network": ["rede1", "alexnet"]})
+
+    assert "factors.network[1]: alexnet on 3x32x32 (image_size is 32 by default): layer" in found
+    found = message(training, factors={"batch_size": [8]}, fixed={"network": "alexnet"})
+    assert "fixed.network: alexnet on 3x32x32 (image_size is 32 by default): layer" in found
 
 
 def test_more_scenarios_than_can_be_listed_are_refused(command: StudyMaker) -> None:

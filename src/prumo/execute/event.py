@@ -39,6 +39,8 @@ class Activity:
     """What is being done this moment, such as a step of a set-up; the next one replaces it."""
 
     text: str
+    detail: str = ""
+    """How far it is; changes often."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from prumo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from prumo.execute.event import Listener
     from prumo.execute.executor import Executor
@@ -64,9 +65,23 @@ class Execution:
         except KeyboardInterrupt:
             interrupted = True
         self._remark_on_goal(listener)
+        return self.end(listener, interrupted=interrupted)
+
+    def end(self, listener: Listener, *, interrupted: bool) -> StudyEnded:
+        """Tell how it stands, also when the user stopped before anything was started."""
         ended = StudyEnded(self._folder.path, self._verdicts(), interrupted)
         listener(ended)
         return ended
+
+    @property
+    def path(self) -> Path:
+        """The results folder."""
+        return self._folder.path
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """The runs in the folder that have a verdict, of selected scenarios or not."""
+        return list(self._records.values())
 
     def _walk(self, executor: Executor, listener: Listener) -> bool:
         """Do one step after the other; whether the user stopped in between."""
@@ -88,7 +103,7 @@ class Execution:
     def _beginning(self) -> StudyStarted:
         seconds: dict[str, list[float]] = {}
         for record in self._records.values():
-            if record.verdict is Verdict.FINISHED:
+            if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
                 seconds.setdefault(record.scenario, []).append(record.wall_seconds)
         return StudyStarted(
             study=self._study.name,
@@ -139,6 +154,7 @@ class Execution:
                 "seed": self._study.order.seed,
                 "prumo": __version__,
                 "python": platform.python_version(),
+                "networks": {name: own.layers for name, own in self._study.own_networks().items()},
             },
         )
 
@@ -215,7 +231,8 @@ def select_scenarios(study: Study, selection: Selection) -> list[Scenario]:
 
 
 def _outcome(record: RunRecord) -> Outcome:
-    return Outcome(record.verdict, {"wall_seconds": record.wall_seconds} | record.metrics)
+    wall = {} if record.wall_seconds is None else {"wall_seconds": record.wall_seconds}
+    return Outcome(record.verdict, wall | record.metrics)
 
 
 def _difference(was: Mapping[str, object], now: Mapping[str, object]) -> str:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, UnavailableError
-from prumo.execute.event import Activity, Remark, RunAdvanced
+from prumo.execute.event import RunAdvanced
+from prumo.execute.listener_progress import ListenerProgress
 from prumo.machine.machine import machine_facts
 from prumo.measure.interruption import Interruption
 from prumo.measure.journal import EpochCounter
@@ -18,13 +19,14 @@ from prumo.results.record import RunRecord, Verdict
 from prumo.study import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from prumo.execute.event import Listener
     from prumo.measure.launch import Launch
     from prumo.results.folder import ResultsFolder
     from prumo.study import Run, Study
+    from prumo.study.architecture import Architecture
 
 
 INFLUENTIAL = {"sample_seconds", "warmup_steps", "threads", "affinity", "memory_bytes"}
@@ -38,10 +40,19 @@ class LocalExecutor:
         self._study = study
         self._folder = folder
         self._listener = listener
-        self._workload = open_workload(study, _SetupProgress(listener))
+        self._workload = open_workload(study, ListenerProgress(listener))
         self._interruption = Interruption()
         _require_cpus(study.measure.affinity)
         self._machine = machine_facts(folder.path).as_dict()
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """Make ready what these runs share; PrumoError when one of them could never work."""
+        self._workload.prepare(runs)
+
+    def architectures(self, runs: Sequence[Run]) -> dict[Architecture, tuple[str, ...]]:
+        """The networks that these runs train, each with its frameworks."""
+        scenarios = {run.scenario.number: run.scenario for run in runs}
+        return self._workload.architectures(scenarios.values())
 
     def execute(self, run: Run, order: int) -> RunRecord:
         """Measure a run and record it; an absent device or framework is recorded too."""
@@ -90,6 +101,7 @@ class LocalExecutor:
             verdict=measurement.judgement.verdict,
             reason=measurement.judgement.reason,
             notes=measurement.judgement.notes,
+            anomalies=list(measurement.anomalies),
             wall_seconds=measurement.ending.wall_seconds,
             exit_code=measurement.ending.exit_code,
             signal=measurement.ending.signal,
@@ -144,16 +156,3 @@ def _require_cpus(affinity: tuple[int, ...] | None) -> None:
             f"measure.affinity names CPU {absent[0]}, which is not to be had here; "
             f"there are {', '.join(map(str, sorted(usable)))}"
         )
-
-
-class _SetupProgress:
-    """Passes the progress of a set-up on to whoever listens to the study."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-
-    def say(self, text: str) -> None:
-        self._listener(Remark(text))
-
-    def show(self, text: str) -> None:
-        self._listener(Activity(text))

@@ -6,16 +6,32 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prumo.errors import UnequalError
+from prumo.execute.event import Remark
 from prumo.execute.execution import Execution, Selection
+from prumo.execute.listener_progress import ListenerProgress
 from prumo.execute.local import LocalExecutor
 from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.results.folder import ResultsFolder
+from prumo.results.trained import trained_architectures
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from prumo.execute.event import Listener, StudyEnded
     from prumo.study import Run, Study
+    from prumo.study.architecture import Architecture
 
 EVERYTHING = Selection()
+
+UNCHECKED = (
+    "NOT CHECKED: nothing proves that the frameworks of this study train the same networks. "
+    "`prumo check` does it."
+)
+UNEQUAL = (
+    "the frameworks of this study do not train the same networks, so comparing them would mean "
+    "nothing. `prumo run --no-check` measures them all the same."
+)
 
 
 def default_results(study: Study) -> Path:
@@ -24,14 +40,30 @@ def default_results(study: Study) -> Path:
 
 
 def run_study(
-    study: Study, results: Path, listener: Listener, selection: Selection = EVERYTHING
+    study: Study,
+    results: Path,
+    listener: Listener,
+    selection: Selection = EVERYTHING,
+    *,
+    check: bool = True,
 ) -> StudyEnded:
-    """Run what is missing of a study into a results folder."""
+    """Run what is missing of a study into a results folder.
+
+    Where frameworks are compared, their networks are first proven equal, unless `check` is off.
+    """
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
         with closing(LocalExecutor(study, folder, listener)) as executor:
+            try:
+                if pending := execution.schedule.pending():
+                    # The data first: wrong files are told before an environment is made.
+                    executor.prepare(pending)
+                    planned = executor.architectures(pending)
+                    _require_equality(study, planned, execution, listener, check=check)
+            except KeyboardInterrupt:
+                return execution.end(listener, interrupted=True)
             return execution.carry_out(executor, listener)
 
 
@@ -39,3 +71,35 @@ def missing_runs(study: Study, results: Path, selection: Selection = EVERYTHING)
     """What `run_study` would start, without starting or writing anything."""
     folder = ResultsFolder(results.absolute())
     return Execution(study, folder, selection).schedule.pending()
+
+
+def _require_equality(
+    study: Study,
+    planned: Mapping[Architecture, Sequence[str]],
+    execution: Execution,
+    listener: Listener,
+    *,
+    check: bool,
+) -> None:
+    """Stop where frameworks differ that these runs compare, also with earlier ones."""
+    if not planned:
+        return
+    # NumPy is slow to import, and only comparisons need it.
+    from prumo.execute.equality_check import check_equality, compared_frameworks  # noqa: PLC0415
+
+    wanted = compared_frameworks(planned, trained_architectures(execution.records))
+    if not wanted:
+        return
+    if not check:
+        listener(Remark(UNCHECKED))
+        return
+    equality = check_equality(study, wanted, execution.path, ListenerProgress(listener))
+    differences = [
+        f"{network.title}: {row.framework}: {finding}"
+        for network in equality.networks
+        for row in network.differences
+        if row.framework in wanted[network.architecture]
+        for finding in row.findings
+    ]
+    if differences:
+        raise UnequalError("\n".join([UNEQUAL, *differences]))

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, PrumoError
-from prumo.results.folder import STUDY_FILE, ResultsFolder, UnreadableRecordError
+from prumo.results.folder import ResultsFolder, UnreadableRecordError
 from prumo.results.record import Verdict
-from prumo.study import fingerprint, load
+from prumo.results.study import read_study
+from prumo.study import fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +102,7 @@ def _refuse_other_study(
 
 def _study(folder: ResultsFolder) -> Study | None:
     try:
-        return load(folder.path / STUDY_FILE)
+        return read_study(folder.path)
     except PrumoError:
         return None
 

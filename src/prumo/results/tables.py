@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -14,15 +13,20 @@ import polars as pl
 from prumo.errors import InputError, PrumoError, did_you_mean
 from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
 from prumo.results.condition import conditions_of
+from prumo.results.equality import read_equality
 from prumo.results.events import scan_epochs, scan_steps
-from prumo.results.folder import PLAN_FILE, RECORD_FILE, STUDY_FILE, ResultsFolder, read_record
+from prumo.results.folder import RECORD_FILE, ResultsFolder, read_record
+from prumo.results.profile import read_profile
 from prumo.results.record import Verdict
 from prumo.results.samples import scan_samples, usage_per_run
-from prumo.study import level_text, load
+from prumo.results.study import read_plan, read_study
+from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from prumo.results.equality import Equality
+    from prumo.results.profile import Profile
     from prumo.results.record import RunRecord
     from prumo.study import Level, Study
 
@@ -64,18 +68,19 @@ class Results:
     def study(self) -> Study | None:
         """The study as it was run, where its file is there and can be read."""
         try:
-            return load(self.path / STUDY_FILE)
+            return read_study(self.path)
         except PrumoError:
             return None
 
     @cached_property
     def plan(self) -> dict[str, Any]:
-        """How the study was ordered, as plan.json says; empty without one."""
-        try:
-            plan = json.loads((self.path / PLAN_FILE).read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return plan if isinstance(plan, dict) else {}
+        """How the study was ordered and its own networks, as plan.json says; empty without one."""
+        return read_plan(self.path)
+
+    @cached_property
+    def equality(self) -> Equality | None:
+        """Whether the study's frameworks train the same networks; None where nobody checked."""
+        return read_equality(self.path)
 
     @cached_property
     def factors(self) -> tuple[str, ...]:
@@ -109,6 +114,11 @@ class Results:
     def epochs(self, run: str | Sequence[str] | None = None) -> pl.LazyFrame:
         """The epochs of one run, of some or of all that ended."""
         return scan_epochs(self._run_paths(run))
+
+    def profiles(self) -> dict[str, Profile]:
+        """What the framework's profiler saw, of each run that has a profile."""
+        found = {run: read_profile(path) for run, path in self._paths.items()}
+        return {run: profile for run, profile in found.items() if profile is not None}
 
     def conditions(self) -> pl.DataFrame:
         """Per run: on which machine, versions and data it ran, and what watching it cost."""

@@ -6,16 +6,23 @@ import keyword
 import re
 from typing import TYPE_CHECKING
 
-from prumo.errors import did_you_mean
+from prumo.errors import StudyError, did_you_mean
 from prumo.study.design import Space
 from prumo.study.invocation import RUN_PLACEHOLDERS, placeholders
-from prumo.study.parameters import MACHINE_NAMES, names_machine, parameter_levels
+from prumo.study.parameters import (
+    MACHINE_NAMES,
+    is_given,
+    names_machine,
+    parameter_levels,
+    place,
+)
 from prumo.study.plan import allowed_count, occurring, scenario_count
 from prumo.study.problem import Problem, shown
 from prumo.study.replication import Adaptive
 from prumo.study.rule import Rule, RuleError
 from prumo.study.training_parameters import DATASETS, TrainingParameters, check_value
 from prumo.study.workload import Command, Training
+from prumo_worker.data.catalog import CATALOG, GENERATED
 from prumo_worker.metric_names import TRAINING_METRICS
 from prumo_worker.networks import NetworkError, network
 
@@ -48,8 +55,8 @@ def problems(study: Study) -> list[Problem]:
         Problem(("design", *problem.path), problem.message)
         for problem in study.design.problems(Space(study.factors))
     ]
-    # Only a study that is right so far can be counted.
-    return found or list(_scenario_problems(study))
+    # Only a study that is right so far can be counted, and only then is it worth scaling.
+    return found or list(_scenario_problems(study)) or list(_scale_problems(study))
 
 
 def _goal_problems(study: Study) -> Iterator[Problem]:
@@ -119,6 +126,11 @@ def _value_problems(study: Study, path: KeyPath, name: str, level: Level) -> Ite
     except ValueError as error:
         yield Problem(path, str(error))
         return
+    if name == "network":
+        try:
+            study.own_network(str(level))
+        except StudyError as error:
+            yield Problem(path, str(error))
     if name == "dataset" and isinstance(study.workload, Training):
         known = [*DATASETS, *study.workload.data]
         if level not in known:
@@ -173,6 +185,7 @@ def _rule_problems(study: Study) -> Iterator[Problem]:
 def _scenario_problems(study: Study) -> Iterator[Problem]:
     if isinstance(study.workload, Training):
         yield from _batch_problems(study)
+        yield from _subset_problems(study, study.workload)
         yield from _shape_problems(study)
     rules = "only" if study.only else "exclude"
     if study.design.kind in {"random", "latin_hypercube"}:
@@ -190,26 +203,74 @@ def _batch_problems(study: Study) -> Iterator[Problem]:
         batch_size, images = values["batch_size"], values["images"]
         if isinstance(batch_size, int) and isinstance(images, int) and batch_size > images:
             yield Problem(
-                _place(study, "batch_size", batch_size),
-                f"{batch_size} is more than the {images} images of the training",
+                place(study, values, "batch_size", "images"),
+                f"a batch_size of {batch_size} is more than the {images} images of the training",
             )
             return
 
 
+def _subset_problems(study: Study, workload: Training) -> Iterator[Problem]:
+    """More images than a known data set has, and classes that it does not have."""
+    found: set[Problem] = set()
+    for values in occurring(study, ("dataset", "images", "only_class")):
+        dataset = str(values["dataset"])
+        if dataset not in CATALOG:
+            continue
+        card = CATALOG[dataset]
+        images, only_class = values.get("images"), values.get("only_class")
+        # How many images lie in a folder is known when it is read.
+        is_bounded = dataset != GENERATED and dataset not in workload.data
+        if is_bounded and isinstance(images, int) and images > card.images:
+            message = f"{dataset} has {card.images} images, not {images}"
+            found.add(Problem(place(study, values, "images"), message))
+        if isinstance(only_class, int) and only_class >= card.classes:
+            message = f"the classes of {dataset} are 0 to {card.classes - 1}, not {only_class}"
+            found.add(Problem(place(study, values, "only_class"), message))
+    yield from found
+
+
 def _shape_problems(study: Study) -> Iterator[Problem]:
     """Image sizes from which the layers of a network leave nothing."""
-    pairs = {
-        (str(values["network"]), values["image_size"])
-        for values in occurring(study, ("network", "image_size"))
+    cases = {
+        (str(values["network"]), int(values["image_size"]), str(values["dataset"]))
+        for values in occurring(study, ("network", "image_size", "dataset"))
     }
-    for name, image_size in sorted(pairs):
+    told: set[object] = set()
+    for name, image_size, dataset in sorted(cases):
+        card = CATALOG.get(dataset, CATALOG[GENERATED])
+        own = study.own_network(name)
+        case = name if own else (name, image_size)
         try:
-            network(name, int(image_size), channels=3, classes=10)
+            if case in told:
+                continue
+            if own:
+                own.build(image_size, card.channels, card.classes)
+            else:
+                network(name, image_size, card.channels, card.classes)
         except NetworkError as error:
-            yield Problem(_place(study, "image_size", image_size), str(error))
+            told.add(case)
+            message = str(error)
+            if not is_given(study, "image_size"):
+                message = message.replace(":", f" (image_size is {image_size} by default):", 1)
+            values: dict[str, Level] = {"image_size": image_size, "network": name}
+            yield Problem(place(study, values, "image_size", "network"), message)
+        except StudyError as error:
+            told.add(case)
+            yield Problem(place(study, {"network": name}, "network"), str(error))
 
 
-def _place(study: Study, name: str, level: Level) -> KeyPath:
-    if name in study.factors:
-        return ("factors", name, study.factors[name].index(level))
-    return ("fixed", name) if name in study.fixed else ("factors",)
+def _scale_problems(study: Study) -> Iterator[Problem]:
+    for scale, changes in study.scales.items():
+        factors = [name for name in changes if name in study.factors]
+        for name in factors:
+            yield Problem(
+                ("scales", scale, name), "is a factor; a scale changes fixed parameters only"
+            )
+        fixed = {**study.fixed, **changes}
+        smaller = study.model_copy(update={"fixed": fixed, "scales": {}})
+        for problem in [] if factors else problems(smaller):
+            at_change = problem.path[:1] == ("fixed",) and problem.path[1:2] in [
+                (name,) for name in changes
+            ]
+            key = problem.path[1:] if at_change else ()
+            yield Problem(("scales", scale, *key), problem.message)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from prumo.environment.progress import Progress
     from prumo.measure.journal import Event
     from prumo.measure.launch import Launch
-    from prumo.study import Run, Study
+    from prumo.progress import Progress
+    from prumo.study import Run, Scenario, Study
+    from prumo.study.architecture import Architecture
 
 
 class Workload(Protocol):
@@ -18,6 +20,12 @@ class Workload(Protocol):
 
     speaks_protocol: bool
     """Whether what it starts is a worker, which must say `finished` itself."""
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """Make ready what these runs share; PrumoError when one of them could never work."""
+
+    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
+        """The networks that these scenarios train, with their frameworks; none for other work."""
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """What to start for a run; UnavailableError when that cannot be had here."""

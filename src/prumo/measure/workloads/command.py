@@ -14,9 +14,11 @@ from prumo.results.folder import JOURNAL_FILE
 from prumo.study import Command, invocation_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from prumo.study import Run, Study
+    from prumo.study import Run, Scenario, Study
+    from prumo.study.architecture import Architecture
 
 
 class CommandWorkload:
@@ -29,6 +31,14 @@ class CommandWorkload:
             raise TypeError(f"{study.name} is not a study of commands")
         self._command = study.workload
         self._study = study
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """A command finds its own data."""
+
+    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
+        """None: what a command trains, if it does, is its own affair."""
+        del scenarios
+        return {}
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Fill the command in for a run."""

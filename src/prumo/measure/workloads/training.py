@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.environment import ensure, find_framework, worker_path
+from prumo.data import StudyData
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.machine.gpu import read_gpus
 from prumo.measure.journal import Event, journal_metrics
-from prumo.measure.launch import Launch, clean_environment, thread_environment
-from prumo.results.folder import JOURNAL_FILE, TASK_FILE
+from prumo.measure.worker import Environments, worker_launch
+from prumo.results.folder import JOURNAL_FILE
 from prumo.study import Training
+from prumo.study.architecture import architectures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from prumo.environment import Environment
-    from prumo.environment.progress import Progress
-    from prumo.study import Level, Run, Study
-
-PROTOCOL = 1
+    from prumo.measure.launch import Launch
+    from prumo.progress import Progress
+    from prumo.study import Level, Run, Scenario, Study
+    from prumo.study.architecture import Architecture
 
 
 class TrainingWorkload:
@@ -35,40 +36,45 @@ class TrainingWorkload:
             if not path.exists():
                 raise study.error(("workload", "data", name), f"there is nothing at {path}")
         self._study = study
-        self._progress = progress
-        self._environments: dict[str, Environment] = {}
-        self._unavailable: dict[str, str] = {}
+        self._data = StudyData(study, progress)
+        self._environments = Environments(study.versions, progress)
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """Check and prepare the data of all runs before the first one starts."""
+        scenarios = {run.scenario.number: run.scenario for run in runs}
+        self._data.prepare(scenarios.values())
+
+    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
+        """The networks that these scenarios train, with the shape of their data."""
+        return architectures(scenarios, self._data.shape)
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Start a worker that trains the scenario's network."""
         parameters = dict(run.scenario.parameters)
         self._require_device(str(parameters["device"]))
-        environment = self._environment(str(parameters["framework"]))
-        threads = self._threads(parameters)
+        environment = self._environments.find(str(parameters["framework"]))
         task = {
-            "protocol": PROTOCOL,
             "run": run.name,
             "journal": str(folder / JOURNAL_FILE),
             "kind": "training",
             "parameters": parameters,
-            "data": {name: str(path) for name, path in self._study.data_paths().items()},
+            **self._own_layers(str(parameters["network"])),
+            "data": self._data.folders(parameters),
+            "sources": self._data.sources(parameters),
             "warmup_steps": self._study.measure.warmup_steps,
-            "threads": threads,
+            "threads": self._threads(parameters),
+            "profile": self._study.measure.profile,
         }
-        variables = clean_environment() | thread_environment(threads)
-        return Launch(
-            command=[str(environment.python), "-u", "-m", "prumo_worker", str(folder / TASK_FILE)],
-            directory=folder,
-            environment=variables | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1"},
-            task=task,
-            threads=threads,
-            facts={"name": environment.name, "packages": environment.packages},
-        )
+        return worker_launch(environment, task, folder)
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
         """What the worker's journal says."""
         del log
         return journal_metrics(events)
+
+    def _own_layers(self, network: str) -> dict[str, object]:
+        own = self._study.own_network(network)
+        return {"layers": own.layers} if own else {}
 
     def _threads(self, parameters: dict[str, Level]) -> int:
         own = parameters.get("threads") or self._study.measure.threads
@@ -80,17 +86,3 @@ class TrainingWorkload:
         found = read_gpus()
         if not found.devices:
             raise UnavailableError(f"no NVIDIA GPU on this machine: {found.missing}")
-
-    def _environment(self, framework: str) -> Environment:
-        """The framework's environment; what cannot be had here is asked for only once."""
-        if framework in self._unavailable:
-            raise UnavailableError(self._unavailable[framework])
-        if framework not in self._environments:
-            try:
-                self._environments[framework] = ensure(
-                    find_framework(framework, versions=self._study.versions), self._progress
-                )
-            except UnavailableError as error:
-                self._unavailable[framework] = str(error)
-                raise
-        return self._environments[framework]

@@ -1,0 +1,96 @@
+"""`prumo check`: prove that the frameworks of a study train the same networks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.cli.console import table_console
+from prumo.cli.shown_progress import shown_progress
+from prumo.cli.study_file import load_study, scale_option
+from prumo.environment import find_framework
+from prumo.errors import InputError, UnavailableError
+from prumo.execute.equality_check import check_equality
+from prumo.execute.study_run import default_results
+from prumo.measure.workloads import open_workload
+from prumo.report.equality import compared_networks, print_equality
+from prumo.results.folder import ResultsFolder
+from prumo.study import Training
+
+if TYPE_CHECKING:
+    from prumo.study import Study
+
+UNPROVEN = 1
+
+
+@click.command(
+    epilog="Example:  prumo check study.yaml --framework pytorch --framework tensorflow@2.14.0"
+)
+@click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--framework",
+    "frameworks",
+    multiple=True,
+    metavar="NAME[@VERSION]",
+    help="Instead of the study's own; repeatable.",
+)
+@scale_option
+@click.option(
+    "--results",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Where equality.json goes.  [default: results/NAME]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def command(
+    study_file: Path,
+    frameworks: tuple[str, ...],
+    scale: str | None,
+    results: Path | None,
+    as_json: bool,
+) -> None:
+    """Prove that the frameworks of STUDY train the same networks.
+
+    From one seed the same weights go into every framework. Parameter counts, the scores of a small
+    batch, its loss, and the loss after one step of SGD must agree. Data of the study's own are
+    prepared and missing environments set up on the way; what was proven before is kept and compared
+    again. A framework that cannot express a network is listed as refused.
+
+    Exit codes: 0 nothing differs, 1 something differs or failed, or frameworks were to be compared
+    and no network was built by two of them, 2 bad input.
+    """
+    study = load_study(study_file, scale)
+    _require_checkable(study, frameworks)
+    folder = ResultsFolder((results or default_results(study)).absolute())
+    folder.create()
+    with folder.locked(), shown_progress() as progress:
+        networks = open_workload(study, progress).architectures(study.scenarios())
+        wanted = {network: frameworks or own for network, own in networks.items()}
+        equality = check_equality(study, wanted, folder.path, progress)
+    if as_json:
+        equal = equality.holds and bool(compared_networks(equality))
+        click.echo(json.dumps({**equality.model_dump(mode="json"), "equal": equal}))
+    else:
+        print_equality(equality, table_console())
+    to_compare = any(len(set(names)) > 1 for names in wanted.values())
+    if not equality.holds or (to_compare and not compared_networks(equality)):
+        sys.exit(UNPROVEN)
+
+
+def _require_checkable(study: Study, frameworks: tuple[str, ...]) -> None:
+    if not isinstance(study.workload, Training):
+        raise InputError(f"{study.name} runs commands; only trainings can be checked")
+    for name in frameworks:
+        _require_known(name)
+
+
+def _require_known(framework: str) -> None:
+    """Refuse a name that is no framework; one that cannot be had here is told in the table."""
+    try:
+        find_framework(framework)
+    except UnavailableError:
+        return

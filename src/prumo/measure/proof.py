@@ -1,0 +1,111 @@
+"""One framework asked what it makes of one network: a worker started, and its answer read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from prumo.environment import worker_path
+from prumo.errors import StorageError
+from prumo.machine.cpu import read_cpu
+from prumo.measure.guard.order import Order
+from prumo.measure.guard.process import GuardedProcess
+from prumo.measure.worker import worker_launch
+from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
+from prumo.results.proof import Answer, NoAnswer, read_proof
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from prumo.environment import Environment
+    from prumo.measure.guard.order import Ending
+    from prumo.study.architecture import Architecture
+
+# Ours, far above what any of Prumo's networks takes on two cores.
+PROOF_SECONDS = 1800.0
+_WAIT_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """An architecture in a framework."""
+
+    framework: str
+    architecture: Architecture
+    layers: Sequence[Any] | None = None
+    """Of a network that Prumo does not bring itself."""
+
+
+def prove(
+    question: Question,
+    environment: Environment,
+    proofs: Path,
+    limit_seconds: float = PROOF_SECONDS,
+) -> Answer | NoAnswer:
+    """Ask a worker; an answer to the same question in the folder of proofs is taken as it is."""
+    task = _task(question)
+    folder = proofs / _name(question, task, environment)
+    known = read_proof(folder, question.framework)
+    if isinstance(known, Answer) or (known and known.refused):
+        return known
+    ending = _ask(task, environment, folder, limit_seconds)
+    if ending.cause == "timeout":
+        return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
+    return read_proof(folder, question.framework) or NoAnswer(
+        question.framework, f"its worker ended without an answer: {_how(ending)}", refused=False
+    )
+
+
+def _task(question: Question) -> dict[str, Any]:
+    task: dict[str, Any] = {
+        "run": "check",
+        "kind": "check",
+        "parameters": {"framework": question.framework, **asdict(question.architecture)},
+        "warmup_steps": 0,
+        "threads": read_cpu().usable_cores,
+    }
+    return task if question.layers is None else {**task, "layers": list(question.layers)}
+
+
+def _name(question: Question, task: dict[str, Any], environment: Environment) -> str:
+    """A folder's name that changes with the question, the environment and Prumo's worker."""
+    asked = json.dumps([task, environment.name, worker_path().name], sort_keys=True)
+    mark = hashlib.sha256(asked.encode()).hexdigest()[:8]
+    words = [question.framework, question.architecture.network]
+    plain = [re.sub(r"[^A-Za-z0-9.]+", "-", word) for word in words]
+    return "-".join([*plain, str(question.architecture.image_size), mark])
+
+
+def _ask(
+    task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
+) -> Ending:
+    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+    except OSError as error:
+        raise StorageError.on_writing(folder, error) from error
+    order = Order(
+        command=launch.command,
+        directory=str(launch.directory),
+        environment=dict(launch.environment),
+        log=str(folder / LOG_FILE),
+        timeout_seconds=limit_seconds,
+    )
+    with GuardedProcess(order) as process:
+        while (ending := process.wait(_WAIT_SECONDS)) is None:
+            pass
+    return ending
+
+
+def _how(ending: Ending) -> str:
+    if ending.failure:
+        return ending.failure
+    return f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"

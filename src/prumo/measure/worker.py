@@ -1,0 +1,55 @@
+"""Workers: the isolated environments of frameworks, and how a worker is started in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prumo.environment import ensure, find_framework, worker_path
+from prumo.errors import UnavailableError
+from prumo.measure.launch import Launch, clean_environment, thread_environment
+from prumo.results.folder import TASK_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from prumo.environment import Environment
+    from prumo.progress import Progress
+
+PROTOCOL = 1
+
+
+class Environments:
+    """The environments of a study's frameworks, made where they are missing."""
+
+    def __init__(self, versions: Mapping[str, str], progress: Progress) -> None:
+        self._versions = versions
+        self._progress = progress
+        self._found: dict[str, Environment] = {}
+        self._unavailable: dict[str, str] = {}
+
+    def find(self, framework: str) -> Environment:
+        """A framework's environment; what cannot be had here is asked for only once."""
+        if framework in self._unavailable:
+            raise UnavailableError(self._unavailable[framework])
+        if framework not in self._found:
+            try:
+                request = find_framework(framework, versions=self._versions)
+                self._found[framework] = ensure(request, self._progress)
+            except UnavailableError as error:
+                self._unavailable[framework] = str(error)
+                raise
+        return self._found[framework]
+
+
+def worker_launch(environment: Environment, task: Mapping[str, Any], folder: Path) -> Launch:
+    """Start `prumo_worker` with this task, whose file will be in the folder."""
+    variables = clean_environment() | thread_environment(task["threads"])
+    return Launch(
+        command=[str(environment.python), "-u", "-m", "prumo_worker", str(folder / TASK_FILE)],
+        directory=folder,
+        environment=variables | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1"},
+        task={"protocol": PROTOCOL, **task},
+        threads=task["threads"],
+        facts={"name": environment.name, "packages": environment.packages},
+    )

@@ -1,0 +1,150 @@
+"""Whether frameworks train the same network: the content of a study's equality.json."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from prumo.errors import StorageError
+from prumo.study.architecture import Architecture
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EQUALITY_FILE = "equality.json"
+PROOFS_FOLDER = "proofs"
+
+
+class ProofState(StrEnum):
+    """What came of asking one framework."""
+
+    EQUAL = "equal"
+    DIFFERENT = "different"
+    ALONE = "alone"
+    """It answered, and no other framework did."""
+    REFUSED = "refused"
+    """It cannot express the network, or cannot be had here."""
+    FAILED = "failed"
+    """It should have answered and did not."""
+
+
+class FrameworkEquality(BaseModel):
+    """One framework's row: what it counted and computed, and how far that is from the others."""
+
+    model_config = ConfigDict(frozen=True)
+
+    framework: str
+    state: ProofState
+    version: str = ""
+    parameters: int | None = None
+    score_difference: float | None = None
+    """Largest difference of a score from the reference's, relative to the largest score."""
+    loss: float | None = None
+    """At step 0."""
+    loss_after: float | None = None
+    """After one step of SGD."""
+    findings: tuple[str, ...] = ()
+    """What differs, or why there is no answer."""
+
+
+class NetworkEquality(BaseModel):
+    """One network as all frameworks of the study build it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    network: str
+    image_size: int
+    channels: int
+    classes: int
+    parameters: int
+    """As the network's description announces them."""
+    reference: str = ""
+    """The framework nearest to all others, with which they are compared."""
+    learning_rate: float | None = None
+    """Of the step that is compared: one that changes the reference's loss by a small part."""
+    frameworks: tuple[FrameworkEquality, ...]
+
+    @property
+    def architecture(self) -> Architecture:
+        """What the frameworks were asked to build."""
+        return Architecture(self.network, self.image_size, self.channels, self.classes)
+
+    @property
+    def title(self) -> str:
+        """In words for a person."""
+        return self.architecture.title
+
+    @property
+    def differences(self) -> tuple[FrameworkEquality, ...]:
+        """The frameworks that do not agree or failed to answer."""
+        wrong = {ProofState.DIFFERENT, ProofState.FAILED}
+        return tuple(row for row in self.frameworks if row.state in wrong)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that answered agree and none failed to answer."""
+        return not self.differences
+
+
+class Tolerances(BaseModel):
+    """How far two frameworks may be apart and still be called equal."""
+
+    model_config = ConfigDict(frozen=True)
+
+    score: float
+    """Of the largest score."""
+    loss: float
+    """Of the loss at step 0."""
+    step: float
+    """Of the change that one step makes to the loss."""
+
+
+class Equality(BaseModel):
+    """Every network of a study in all its frameworks."""
+
+    model_config = ConfigDict(frozen=True)
+
+    tolerances: Tolerances
+    networks: tuple[NetworkEquality, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing differs and nothing failed."""
+        return all(network.holds for network in self.networks)
+
+    def frameworks_of(self, architecture: Architecture) -> tuple[str, ...]:
+        """The frameworks that were asked for this architecture."""
+        return tuple(
+            row.framework
+            for network in self.networks
+            if network.architecture == architecture
+            for row in network.frameworks
+        )
+
+    def merged(self, earlier: Equality | None) -> Equality:
+        """These networks, and those of an earlier check that this one did not look at."""
+        if earlier is None or earlier.tolerances != self.tolerances:
+            return self
+        here = {network.architecture for network in self.networks}
+        kept = tuple(network for network in earlier.networks if network.architecture not in here)
+        return Equality(tolerances=self.tolerances, networks=kept + self.networks)
+
+
+def read_equality(results: Path) -> Equality | None:
+    """The check in a results folder; none without a whole one."""
+    try:
+        return Equality.model_validate_json((results / EQUALITY_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def write_equality(results: Path, equality: Equality) -> None:
+    """Keep a check in a results folder."""
+    path = results / EQUALITY_FILE
+    try:
+        write_whole(path, equality.model_dump_json(indent=1) + "\n")
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error

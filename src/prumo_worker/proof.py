@@ -1,0 +1,136 @@
+"""A proof of equality: what a network gives in this framework, from weights and images of a seed.
+
+Whoever compares the proofs of two frameworks sees whether both train the same network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prumo_worker.data.dataset import Dataset
+from prumo_worker.data.feed import Feed
+from prumo_worker.data.generated import generated_images
+from prumo_worker.frameworks import open_trainer
+from prumo_worker.networks import network
+from prumo_worker.networks.weights import initial_weights
+from prumo_worker.recipe import ParameterReader, Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prumo_worker.frameworks import Trainer
+    from prumo_worker.journal import Journal
+    from prumo_worker.task import Task
+
+SCORES = "scores.npy"
+"""The file beside the journal that holds the scores of the batch."""
+
+RATES = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+"""The learning rates that a step is tried with, until it changes the loss by more than a part.
+
+Gradients of fresh weights differ by millions from network to network: one rate for all would be
+lost in rounding here and overshoot there.
+"""
+_ENOUGH = 0.2
+
+
+@dataclass(frozen=True)
+class Question:
+    """One network in one framework, and the small batch that it is tried with."""
+
+    framework: str
+    network: str
+    image_size: int
+    channels: int
+    classes: int
+    images: int = 8
+    """Enough for batch normalisation to be well conditioned where an image is one pixel left."""
+    seed: int = 1
+
+    def recipe(self) -> Recipe:
+        """One plain training on the processor, in which nothing is left to chance."""
+        return Recipe(
+            framework=self.framework,
+            network=self.network,
+            dataset="generated",
+            image_size=self.image_size,
+            batch_size=self.images,
+            seed=self.seed,
+            dropout=False,
+        )
+
+
+def prove(task: Task, journal: Journal) -> dict[str, float]:
+    """Build the network, compute with it, and tell the journal what came out."""
+    question = _read_question(task.parameters)
+    image_size, channels, classes = question.image_size, question.channels, question.classes
+    net = network(question.network, image_size, channels, classes, task.layers)
+    trainer = open_trainer(net, question.recipe(), task.threads)
+    weights = initial_weights(net, question.seed)
+    trainer.load(weights)
+    images, labels = proof_batch(question, trainer.layout)
+    scores = trainer.scores(images)
+    np.save(task.journal.parent / SCORES, scores.astype(np.float32))
+    loss, losses_after = _steps(trainer, weights, trainer.batch(images, labels))
+    journal.event(
+        "proof",
+        parameters=trainer.parameters,
+        scores=SCORES,
+        loss=loss,
+        steps=[{"learning_rate": rate, "loss_after": after} for rate, after in losses_after],
+        inputs=_digest(weights, *proof_batch(question, "NCHW")),
+        versions=dict(trainer.versions),
+        build=dict(trainer.build),
+    )
+    return {}
+
+
+def _read_question(parameters: Mapping[str, Any]) -> Question:
+    reader = ParameterReader(parameters)
+    return Question(
+        framework=reader.word("framework"),
+        network=reader.word("network"),
+        image_size=reader.whole("image_size"),
+        channels=reader.whole("channels"),
+        classes=reader.whole("classes"),
+        images=reader.whole("images", Question.images),
+        seed=reader.whole("seed", Question.seed, least=0),
+    )
+
+
+def _steps(
+    trainer: Trainer,
+    weights: Mapping[str, np.ndarray],
+    batch: Any,  # noqa: ANN401 (the trainer's own)
+) -> tuple[float, list[tuple[float, float]]]:
+    """The loss of the fresh weights, and the loss after one step with each rate."""
+    losses_after = []
+    for rate in RATES:
+        trainer.load(weights)
+        trainer.set_learning_rate(rate)
+        # The second step's loss is the one that the first step left behind.
+        (loss, loss_after), _ = trainer.fetch([trainer.step(batch), trainer.step(batch)])
+        losses_after.append((rate, loss_after))
+        if not abs(loss_after - loss) <= _ENOUGH * abs(loss):
+            break
+    return loss, losses_after
+
+
+def proof_batch(question: Question, layout: str) -> tuple[np.ndarray, np.ndarray]:
+    """The images and labels of a question, in the layout that a trainer takes."""
+    shape = (question.channels, question.image_size, question.image_size)
+    images, labels = generated_images(question.images, shape, question.classes, question.seed)
+    dataset = Dataset(images, labels, question.classes, "generated")
+    return next(Feed(dataset, question.images, question.seed, layout).epoch(1))
+
+
+def _digest(weights: Mapping[str, np.ndarray], *batch: np.ndarray) -> str:
+    """A mark of all that went in, so that a difference in what comes out is the framework's."""
+    mark = hashlib.sha256()
+    for array in (*weights.values(), *batch):
+        mark.update(np.ascontiguousarray(array).data)
+    return mark.hexdigest()[:16]
