@@ -9,6 +9,11 @@ def test_a_known_metric_has_a_title_a_unit_and_a_better_direction() -> None:
     assert (metric.title, metric.unit, metric.better) == ("Throughput", "images/s", Better.HIGHER)
 
 
+def test_loss_and_accuracy_are_said_to_be_of_the_last_epoch() -> None:
+    assert metric_of("loss").title == "Loss of the last epoch"
+    assert metric_of("accuracy").title == "Accuracy of the last epoch"
+
+
 def test_a_users_metric_is_called_by_its_name_and_no_direction_is_assumed() -> None:
     metric = metric_of("bleu")
 

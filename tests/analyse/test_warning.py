@@ -9,7 +9,8 @@ import pytest
 
 from prumo.analyse.drift import drift_over_order
 from prumo.analyse.evidence import Evidence
-from prumo.analyse.warning import ResultWarning, WarningKind, find_warnings
+from prumo.analyse.warning import ResultWarning, find_warnings
+from prumo.analyse.warning_kind import WarningKind
 
 STATISTICAL = {WarningKind.DRIFT, WarningKind.OUTLIERS, WarningKind.WIDE_INTERVAL}
 
@@ -135,6 +136,30 @@ def test_runs_that_do_not_say_with_what_they_ran_are_not_called_mixed() -> None:
     }
 
 
+def test_runs_of_one_scenario_on_other_files_are_named() -> None:
+    evidence = _evidence(scenarios=2, replications=2)
+    other = pl.when(pl.col("run") == "C02-r1").then(pl.lit("other")).otherwise("data_content")
+    mixed = evidence.conditions.with_columns(data_content=other)
+    warnings = find_warnings(_with(evidence, conditions=mixed))
+
+    assert _message(warnings, WarningKind.MIXED_DATA).endswith("different data: C2.")
+
+
+def test_imported_runs_are_not_missed_by_the_sampler() -> None:
+    evidence = _evidence()
+    imported = evidence.conditions.with_columns(imported=pl.lit(True), samples=pl.lit(None))
+
+    assert WarningKind.NO_SAMPLES not in _kinds(_with(evidence, conditions=imported))
+
+
+def test_networks_that_nobody_proved_equal_are_named() -> None:
+    evidence = _with(_evidence(), unproven=["rede1 at 32 pixels (jax / pytorch)"])
+
+    assert _message(find_warnings(evidence), WarningKind.UNPROVEN).endswith(
+        "same network: rede1 at 32 pixels (jax / pytorch)."
+    )
+
+
 def test_time_stolen_by_the_host_is_noise() -> None:
     evidence = _evidence()
     stolen = evidence.conditions.with_columns(steal_percent_mean=pl.lit(7.5))
@@ -157,6 +182,10 @@ def test_other_programs_on_the_machine_are_noise() -> None:
     assert WarningKind.NOISY_MACHINE not in _kinds(_with(evidence, conditions=own))
 
 
+def test_the_advice_on_noise_says_what_helps_on_a_shared_machine() -> None:
+    assert "`measure.threads`" in WarningKind.NOISY_MACHINE
+
+
 def test_machines_may_differ_between_levels_of_a_machine_factor_only() -> None:
     evidence = _evidence(scenarios=2)
     first = pl.col("run").str.starts_with("C01")
@@ -166,6 +195,20 @@ def test_machines_may_differ_between_levels_of_a_machine_factor_only() -> None:
 
     assert WarningKind.SEVERAL_MACHINES in _kinds(_with(evidence, conditions=mixed))
     assert WarningKind.SEVERAL_MACHINES not in _kinds(_with(evidence, conditions=apart))
+
+
+def test_losses_that_do_not_fall_and_swapping_are_told_with_their_runs() -> None:
+    evidence = _evidence(scenarios=2, replications=1)
+    first = pl.col("run") == "C01-r1"
+    flags = pl.when(first).then(["flat_loss", "swap_used"]).otherwise(["rising_loss"])
+    warnings = find_warnings(
+        _with(evidence, conditions=evidence.conditions.with_columns(anomalies=flags))
+    )
+
+    assert _message(warnings, WarningKind.ODD_LOSS) == (
+        "The loss did not change in 1 run (C01-r1) and rose in 1 run (C02-r1)."
+    )
+    assert _message(warnings, WarningKind.SWAP_USED).endswith("1 run: C01-r1.")
 
 
 def test_broken_and_unfinished_runs_come_first() -> None:
@@ -209,8 +252,11 @@ def _evidence(
         tree_cpu_percent_mean=pl.lit(712.0),
         steal_percent_mean=pl.lit(0.1),
         data_source=pl.lit(data_source),
+        data_content=pl.lit("6463447065ef1a8d"),
+        imported=pl.lit(False),
         samples=pl.lit(samples),
         sampler_cpu_seconds=pl.lit(sampler_cpu_seconds),
+        anomalies=pl.lit([], pl.List(pl.String)),
     )
     return Evidence(runs, conditions, "train_seconds", 0.95)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from prumo.measure.anomaly import find_anomalies
 from prumo.measure.guard.order import Ending
 from prumo.measure.verdict import Evidence, judge
 from prumo.results.record import Verdict
@@ -16,7 +17,9 @@ GOOD = Ending(exit_code=0)
 
 def seen(ending: Ending = GOOD, **facts: Any) -> Evidence:
     defaults: dict[str, Any] = {"events": [], "metrics": {}, "speaks_protocol": False}
-    return Evidence(ending=ending, **(defaults | facts))
+    facts = defaults | facts
+    anomalies = find_anomalies(facts["events"], facts["metrics"], ())
+    return Evidence(ending=ending, anomalies=anomalies, **facts)
 
 
 def step(**fields: Any) -> dict[str, Any]:
@@ -52,6 +55,14 @@ def test_a_command_that_exits_with_zero_finished() -> None:
             seen(Ending(exit_code=1), last_lines="torch.OutOfMemoryError: CUDA out of memory."),
             Verdict.OUT_OF_MEMORY,
             "CUDA out of memory",
+        ),
+        (
+            seen(
+                Ending(signal=signal.SIGABRT),
+                last_lines="Check failed: host allocation of size 9 failed\n*** stack trace ***\n",
+            ),
+            Verdict.OUT_OF_MEMORY,
+            "SIGABRT: Check failed: host allocation of size 9 failed",
         ),
         (seen(speaks_protocol=True), Verdict.CRASHED, "without saying"),
     ],

@@ -11,6 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from prumo.cli.report import command
+from prumo.results.equality import (
+    Equality,
+    FrameworkEquality,
+    NetworkEquality,
+    ProofState,
+    Tolerances,
+    write_equality,
+)
 from result_factory import ResultFactory
 
 if TYPE_CHECKING:
@@ -74,6 +82,28 @@ def test_a_broken_record_is_warned_about_and_nothing_crashes(folder: Path) -> No
     assert "7 of 8 runs finished; 1 unreadable." in output
     assert "could not be read" in output
     assert "C02-r1/run.json is not a run record" in "".join(output.splitlines())
+
+
+@pytest.mark.parametrize(("verdict", "shown"), [("finished", True), ("crashed", False)])
+def test_equal_networks_are_told_only_where_there_are_figures_of_them(
+    tmp_path: Path, verdict: str, shown: bool
+) -> None:
+    results = ResultFactory(tmp_path / "demo")
+    results.run(1, 1, {"framework": "pytorch"}, verdict=verdict)
+    rows = [FrameworkEquality(framework=name, state=ProofState.EQUAL) for name in ("jax", "caffe")]
+    network = NetworkEquality(
+        network="rede1",
+        image_size=28,
+        channels=1,
+        classes=10,
+        parameters=431_080,
+        reference="jax",
+        frameworks=tuple(rows),
+    )
+    tolerances = Tolerances(score=1e-4, loss=1e-3, step=0.05)
+    write_equality(results.path, Equality(tolerances=tolerances, networks=(network,)))
+
+    assert ("proven equal (in fp32)" in _output(results.path)) == shown
 
 
 @pytest.mark.parametrize(

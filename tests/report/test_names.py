@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.analyse.warning import WarningKind
+from prumo.analyse.warning_kind import WarningKind
 from prumo.report.content import Report, assemble
 from prumo.report.document import document
 from prumo.report.page import page

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from html.parser import HTMLParser
@@ -8,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from rich.console import Console
 
 from prumo.report.content import assemble
 from prumo.report.page import page
+from prumo.report.terminal import print_report
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 
@@ -60,6 +63,54 @@ def test_figures_are_well_formed_titled_and_share_no_names(tmp_path: Path) -> No
     assert len(drawings) == 4
     assert all(drawing[0].tag.endswith("title") and drawing[0].text for drawing in drawings)
     assert len(names) == len(set(names))
+
+
+def test_profiles_are_drawn_by_kind_of_operation(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo")
+    for number, levels in enumerate(factory.scenarios(), start=1):
+        folder = factory.run(number, 1, levels)
+        rows = [
+            {"operation": "Conv2D", "calls": 5, "seconds": 0.6, "share": 0.6},
+            {"operation": "MatMul", "calls": 5, "seconds": 0.3, "share": 0.3},
+            {"operation": "Relu", "calls": 5, "seconds": 0.1, "share": 0.1},
+        ]
+        functions = [{"function": "sgemm (libblas.so)", "seconds": 1.0, "share": 1.0}]
+        with (folder / "events.jsonl").open("a") as journal:
+            event = {"event": "profile", "steps": 5, "rows": rows, "functions": functions}
+            journal.write(json.dumps(event) + "\n")
+    text = _page(factory.path)
+
+    (drawing,) = re.findall(
+        r'<svg role="img" aria-labelledby="profiles-title".*?</svg>', text, re.DOTALL
+    )
+    shown = "".join(ET.fromstring(drawing).itertext())  # noqa: S314 (our own)
+    assert all(kind in shown for kind in ("convolution", "matrix product", "other"))
+    assert text.count("60.0 %") >= 4
+    assert text.count("sgemm (libblas.so)") == 4
+    assert text.count("100.0 %") >= 4
+
+
+def test_a_profiler_that_gave_nothing_says_why_and_failed_runs_are_not_profiled(
+    tmp_path: Path,
+) -> None:
+    factory = ResultFactory(tmp_path / "demo")
+    missing = {"event": "profile", "rows": [], "reason": "no profiler for tpu"}
+    row = {"operation": "Conv2D", "calls": 5, "seconds": 0.6, "share": 1.0}
+    for number, verdict, profile in (
+        (1, "finished", missing),
+        (2, "crashed", {"event": "profile", "steps": 5, "rows": [row]}),
+    ):
+        folder = factory.run(number, 1, factory.scenarios()[number], verdict=verdict)
+        with (folder / "events.jsonl").open("a") as journal:
+            journal.write(json.dumps(profile) + "\n")
+    results = Results(factory.path)
+    report = assemble(results, (), 0.95)
+
+    assert report.profiles == []
+    assert "No profile of C1: no profiler for tpu." in page(results, report)
+    console = Console(record=True)
+    print_report(report, console)
+    assert "No profile of C1: no profiler for tpu." in console.export_text()
 
 
 def test_hostile_text_stays_text(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What in the conditions of the runs weakens their figures: machine, versions, data, sampler."""
+"""What weakens the figures of runs: their machine, versions, data, losses and sampler."""
 
 from __future__ import annotations
 
@@ -59,6 +59,17 @@ def mixed_settings(evidence: Evidence) -> str | None:
     return f"The runs of {counted(len(named), 'scenario')} were not made alike: {listed(named)}."
 
 
+def mixed_data(evidence: Evidence) -> str | None:
+    """Runs of one scenario that were trained on other files."""
+    mixed = _scenarios_with_several(evidence, "data_content")
+    if not mixed:
+        return None
+    return (
+        f"The runs of {counted(len(mixed), 'scenario')} were trained on different data: "
+        f"{listed(list(mixed))}."
+    )
+
+
 def noisy_machine(evidence: Evidence) -> str | None:
     """Time that a host or other programs took."""
     conditions = evidence.finished_conditions
@@ -104,7 +115,9 @@ def sampler_costly(evidence: Evidence) -> str | None:
 
 def no_samples(evidence: Evidence) -> str | None:
     """Runs whose sampler took nothing, or died and left no account of what it took."""
-    unsampled = evidence.finished_conditions.filter(pl.col("samples").fill_null(0) == 0)
+    # An imported run had no sampler that could fail.
+    measured = evidence.finished_conditions.filter(~pl.col("imported"))
+    unsampled = measured.filter(pl.col("samples").fill_null(0) == 0)
     if unsampled.is_empty():
         return None
     names = listed(unsampled["run"].to_list())
@@ -117,6 +130,31 @@ def few_samples(evidence: Evidence) -> str | None:
     if few.is_empty():
         return None
     return f"Fewer than {FEWEST_SAMPLES} samples were taken in {counted(few.height, 'run')}."
+
+
+def odd_loss(evidence: Evidence) -> str | None:
+    """Runs whose loss did not fall."""
+    flat, rising = _runs_with(evidence, "flat_loss"), _runs_with(evidence, "rising_loss")
+    found = []
+    if flat:
+        found.append(f"did not change in {counted(len(flat), 'run')} ({listed(flat)})")
+    if rising:
+        found.append(f"rose in {counted(len(rising), 'run')} ({listed(rising)})")
+    return f"The loss {' and '.join(found)}." if found else None
+
+
+def swap_used(evidence: Evidence) -> str | None:
+    """Runs that were slowed by the disk."""
+    swapping = _runs_with(evidence, "swap_used")
+    if not swapping:
+        return None
+    return f"The machine swapped during {counted(len(swapping), 'run')}: {listed(swapping)}."
+
+
+def _runs_with(evidence: Evidence, anomaly: str) -> list[str]:
+    conditions = evidence.finished_conditions
+    found = conditions.filter(pl.col("anomalies").list.contains(anomaly))
+    return [str(name) for name in found["run"]]
 
 
 def _scenarios_with_several(evidence: Evidence, column: str) -> dict[str, list[str]]:

@@ -25,6 +25,8 @@ class Evidence:
     confidence: float
     unreadable: Sequence[str] = ()
     unfinished: Sequence[str] = ()
+    unproven: Sequence[str] = ()
+    """Networks that several frameworks trained and no check found equal, with the frameworks."""
 
     @property
     def finished(self) -> pl.DataFrame:

@@ -54,8 +54,8 @@ CATALOGUE = (
     Metric(
         "wall_seconds", "Wall time of the process", "s", Better.LOWER, Kind.SPEED, headline=True
     ),
-    Metric("loss", "Final loss", "", Better.LOWER, Kind.LEARNING),
-    Metric("accuracy", "Final accuracy", "", Better.HIGHER, Kind.LEARNING),
+    Metric("loss", "Loss of the last epoch", "", Better.LOWER, Kind.LEARNING),
+    Metric("accuracy", "Accuracy of the last epoch", "", Better.HIGHER, Kind.LEARNING),
     Metric("setup_seconds", "Time to set up", "s", Better.LOWER, Kind.PROCESS),
     Metric("warmup_seconds", "Time to warm up", "s", Better.LOWER, Kind.PROCESS),
     Metric("images", "Images trained on", "images", Better.UNKNOWN, Kind.PROCESS),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from prumo.analyse import circumstance
 from prumo.analyse.drift import drift_over_order
 from prumo.analyse.interval import relative_half_width_percent
 from prumo.analyse.outlier import grubbs_p_value
+from prumo.analyse.warning_kind import WarningKind
 from prumo.analyse.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -27,60 +27,6 @@ OUTLIER_MINIMUM_RUNS = 5
 # A run within 5 % of its scenario's median changes no decision, however rare it is.
 OUTLIER_MINIMUM_PERCENT = 5.0
 DRIFT_P_VALUE = 0.001
-
-
-class WarningKind(StrEnum):
-    """Every warning there is; the value is the advice."""
-
-    UNREADABLE = (
-        "Look at the files; remove the folder of a broken run and `prumo run` repeats that run."
-    )
-    UNFINISHED = "Let the study end, or run `prumo run` again: finished runs are kept."
-    FEW_RUNS = (
-        "Raise `replications` in the study and run it again: finished runs are kept. "
-        "Two runs give an interval, five or more a useful one."
-    )
-    WIDE_INTERVAL = (
-        "Do not rank scenarios that are closer than their intervals. More replications narrow "
-        "them: four times the runs, half the width."
-    )
-    OUTLIERS = (
-        "They are kept and shown. Look for what else the machine did then, prefer the median when "
-        "it tells another story than the mean, and repeat the study on a quiet machine."
-    )
-    DRIFT = (
-        "The machine changed while the study ran: heat, frequency limits or other load. Let it "
-        "settle first, keep `order: interleaved`, and repeat the study."
-    )
-    SAMPLER_COSTLY = "Raise `measure.sample_seconds`: the sampler took part of what it measured."
-    NO_SAMPLES = (
-        "CPU, memory, GPU and energy figures of these runs are missing or stop early; the notes in "
-        "their run.json say why. Times are not affected."
-    )
-    FEW_SAMPLES = (
-        "Lower `measure.sample_seconds` or make runs longer before reading CPU, memory, GPU and "
-        "energy figures. Times are not affected."
-    )
-    GENERATED_DATA = (
-        "Times, throughput and memory hold for data of this shape. Loss and accuracy say nothing "
-        "about the real task: name a folder under `workload.data` to train on real images."
-    )
-    NOISY_MACHINE = (
-        "Stop other programs, or use a machine of your own, and repeat the runs; on a rented "
-        "machine choose a type that does not share its processors."
-    )
-    SEVERAL_MACHINES = (
-        "Differences between scenarios may be differences between machines. Make `machine` a "
-        "factor of the study, or compare only runs of one machine."
-    )
-    MIXED_VERSIONS = (
-        "Part of the spread comes from the versions, and the mean is of neither. Name the versions "
-        "under `versions` in the study and repeat the runs that were made with others."
-    )
-    MIXED_SETTINGS = (
-        "Part of the spread comes from the settings, and the mean is of neither. Keep `measure` "
-        "as it is from the first run to the last, and repeat the runs that were made otherwise."
-    )
 
 
 @dataclass(frozen=True)
@@ -122,6 +68,12 @@ def _unfinished(evidence: Evidence) -> str | None:
         return None
     count = counted(len(evidence.unfinished), "run")
     return f"{count} began and did not end yet, or was stopped: {listed(evidence.unfinished)}."
+
+
+def _unproven(evidence: Evidence) -> str | None:
+    if not evidence.unproven:
+        return None
+    return f"Nothing proves that frameworks train the same network: {listed(evidence.unproven)}."
 
 
 def _few_runs(evidence: Evidence) -> str | None:
@@ -184,14 +136,18 @@ def _drift(evidence: Evidence) -> str | None:
 CHECKS: dict[WarningKind, Callable[[Evidence], str | None]] = {
     WarningKind.UNREADABLE: _unreadable,
     WarningKind.UNFINISHED: _unfinished,
+    WarningKind.UNPROVEN: _unproven,
     WarningKind.SEVERAL_MACHINES: circumstance.several_machines,
     WarningKind.MIXED_VERSIONS: circumstance.mixed_versions,
     WarningKind.MIXED_SETTINGS: circumstance.mixed_settings,
+    WarningKind.MIXED_DATA: circumstance.mixed_data,
     WarningKind.DRIFT: _drift,
+    WarningKind.SWAP_USED: circumstance.swap_used,
     WarningKind.NOISY_MACHINE: circumstance.noisy_machine,
     WarningKind.FEW_RUNS: _few_runs,
     WarningKind.WIDE_INTERVAL: _wide_interval,
     WarningKind.OUTLIERS: _outliers,
+    WarningKind.ODD_LOSS: circumstance.odd_loss,
     WarningKind.GENERATED_DATA: circumstance.generated_data,
     WarningKind.SAMPLER_COSTLY: circumstance.sampler_costly,
     WarningKind.NO_SAMPLES: circumstance.no_samples,

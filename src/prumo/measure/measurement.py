@@ -7,15 +7,18 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prumo.machine.noise import noise_now
+from prumo.measure.anomaly import find_anomalies
 from prumo.measure.journal import Facts, facts_of, read_events
 from prumo.measure.observation import observe
+from prumo.measure.sampling import read_column
 from prumo.measure.verdict import Evidence, Judgement, judge
-from prumo.results.folder import JOURNAL_FILE, LOG_FILE
+from prumo.results.folder import JOURNAL_FILE, LOG_FILE, SAMPLES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from prumo.measure.anomaly import Anomaly
     from prumo.measure.guard.order import Ending
     from prumo.measure.interruption import Interruption
     from prumo.measure.launch import Launch
@@ -37,6 +40,7 @@ class Measurement:
     sampler: SamplerCost | None
     noise_before: dict[str, Any]
     """How busy the machine was before the run began."""
+    anomalies: list[Anomaly]
     facts: Facts
     """What the worker said about itself."""
 
@@ -56,12 +60,15 @@ def measure(  # noqa: PLR0913 (each is another thing)
     events = read_events(folder / JOURNAL_FILE)
     facts = facts_of(events)
     metrics = workload.metrics(events, folder / LOG_FILE)
+    swap_bytes = read_column(folder / SAMPLES_FILE, "swap_bytes")
+    anomalies = find_anomalies(events, metrics, swap_bytes)
     judgement = judge(
         Evidence(
             ending=observation.ending,
             events=events,
             metrics=metrics,
             speaks_protocol=workload.speaks_protocol,
+            anomalies=anomalies,
             expected_images=_expected_images(run, facts),
             control_group_kills=observation.control_group_kills,
             kernel_kills=observation.kernel_kills,
@@ -79,6 +86,7 @@ def measure(  # noqa: PLR0913 (each is another thing)
         metrics=metrics,
         sampler=observation.sampler,
         noise_before=noise_before,
+        anomalies=anomalies,
         facts=facts,
     )
 

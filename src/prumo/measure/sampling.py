@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import json
 import subprocess
 import sys
@@ -14,6 +16,21 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 END_SECONDS = 10.0
+
+
+def read_column(path: Path, column: str) -> list[float]:
+    """One column of a run's samples; cells that a sensor left empty are passed over."""
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            cells = [row.get(column) for row in csv.DictReader(file)]
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+    numbers = []
+    for cell in cells:
+        # A sampler that was killed leaves half a number.
+        with contextlib.suppress(ValueError):
+            numbers.append(float(cell or ""))
+    return numbers
 
 
 class SamplerProcess:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
 import signal
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prumo.measure.journal import Event, is_number, last_event, not_finite
+from prumo.measure.journal import Event, last_event
 from prumo.results.record import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prumo.measure.anomaly import Anomaly
     from prumo.measure.guard.order import Ending
 
 NO_MEMORY = re.compile(
-    r"out of memory|MemoryError|cannot allocate memory|not enough memory|std::bad_alloc",
+    r"out of memory|MemoryError|cannot allocate memory|not enough memory|std::bad_alloc"
+    r"|host allocation of size \d+ failed",
     re.IGNORECASE,
 )
 REASON_CHARACTERS = 500
@@ -32,6 +33,7 @@ class Evidence:
     metrics: Mapping[str, float]
     speaks_protocol: bool
     """Whether the program is a worker, which must say `finished` itself."""
+    anomalies: Sequence[Anomaly] = ()
     expected_images: int | None = None
     control_group_kills: int = 0
     kernel_kills: int = 0
@@ -84,9 +86,11 @@ def _failed_by_itself(evidence: Evidence) -> tuple[Verdict, str] | None:
             return Verdict.CRASHED, "the worker ended without saying that it finished"
         return None
     how = f"ended by {_name(ending.signal)}" if ending.signal else f"exit code {ending.exit_code}"
-    last_words = evidence.last_lines.strip().rpartition("\n")[2]
-    if NO_MEMORY.search(evidence.last_lines):
-        return Verdict.OUT_OF_MEMORY, f"{how}: {last_words}"
+    lines = evidence.last_lines.strip().splitlines()
+    complaint = next((line for line in reversed(lines) if NO_MEMORY.search(line)), None)
+    if complaint:
+        return Verdict.OUT_OF_MEMORY, f"{how}: {complaint}"
+    last_words = lines[-1] if lines else ""
     return Verdict.CRASHED, f"{how}: {last_words}" if last_words else how
 
 
@@ -103,22 +107,8 @@ def _stated_kind(failed: Event) -> Verdict:
 
 
 def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
-    losses = [
-        (event.get("step", event.get("epoch")), event["loss"])
-        for event in evidence.events
-        if event["event"] in {"step", "epoch"}
-        and event.get("epoch") != 0
-        and is_number(event.get("loss"))
-    ]
-    if "loss" in evidence.metrics:
-        losses.append(("end", evidence.metrics["loss"]))
-    if "loss" in not_finite(list(evidence.events)) or any(
-        not math.isfinite(loss) for _, loss in losses
-    ):
-        return Verdict.INVALID, "the loss was not finite"
-    negative = next(((where, loss) for where, loss in losses if loss < 0), None)
-    if negative:
-        return Verdict.INVALID, f"the loss was negative: {negative[1]:g} at {negative[0]}"
+    if reason := next(filter(None, (anomaly.worthless for anomaly in evidence.anomalies)), ""):
+        return Verdict.INVALID, reason
     expected, seen = evidence.expected_images, evidence.metrics.get("images")
     if expected is not None and seen != expected:
         return Verdict.INVALID, f"saw {seen or 0:.0f} images instead of {expected}"

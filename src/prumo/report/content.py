@@ -10,16 +10,22 @@ import polars as pl
 from prumo.analyse.effect import is_balanced, main_effects, varying
 from prumo.analyse.evidence import Evidence
 from prumo.analyse.metric import headlines, in_reading_order
+from prumo.analyse.profile import scenario_profile
 from prumo.analyse.summary import summarise
+from prumo.analyse.unproven import unproven
 from prumo.analyse.warning import find_warnings
 from prumo.errors import InputError, did_you_mean
+from prumo.results.record import Verdict
 from prumo.study import Adaptive, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from prumo.analyse.effect import LevelMean
+    from prumo.analyse.profile import ScenarioProfile
     from prumo.analyse.warning import ResultWarning
+    from prumo.results.equality import Equality
+    from prumo.results.profile import Profile
     from prumo.results.tables import Results, Unreadable
 
 
@@ -42,7 +48,15 @@ class Report:
     unreadable: tuple[Unreadable, ...]
     unfinished: tuple[str, ...]
     planned_runs: int
+    imported_runs: int
+    """Runs that were not measured but read from the logs of other trainings."""
     warnings: list[ResultWarning]
+    equality: Equality | None
+    """The proof that compared frameworks train the same networks; None where nobody checked."""
+    profiles: list[ScenarioProfile]
+    """Where the time of a step goes, for scenarios that were profiled."""
+    unprofiled: dict[str, list[str]]
+    """Why a profiler that was asked for gave nothing → the scenarios where it did not."""
 
     @property
     def main_metric(self) -> str | None:
@@ -78,6 +92,7 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
     selected = tuple(metric for metric in asked if metric in measured)
     main = selected[0] if selected else None
     apart = tuple(varying(runs, results.factors))
+    profiles = _profiles(results)
     return Report(
         study_name=results.study_name,
         confidence=confidence,
@@ -92,6 +107,7 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
         unreadable=results.unreadable,
         unfinished=results.unfinished,
         planned_runs=_planned_runs(results),
+        imported_runs=sum(bool(record.imported) for record in results.records),
         warnings=find_warnings(
             Evidence(
                 runs=runs,
@@ -100,9 +116,35 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
                 confidence=confidence,
                 unreadable=[item.path.parent.name for item in results.unreadable],
                 unfinished=results.unfinished,
+                unproven=unproven(results.records, results.equality),
             )
         ),
+        equality=results.equality,
+        profiles=[
+            profile
+            for name, several in profiles.items()
+            if (profile := scenario_profile(name, several)) is not None
+        ],
+        unprofiled=_unprofiled(profiles),
     )
+
+
+def _profiles(results: Results) -> dict[str, list[Profile]]:
+    """The profiles of finished runs by scenario: what a failed run did says nothing of the rest."""
+    profiles = results.profiles()
+    by_scenario: dict[str, list[Profile]] = {}
+    for record in results.records:
+        if record.run in profiles and record.verdict is Verdict.FINISHED:
+            by_scenario.setdefault(record.scenario, []).append(profiles[record.run])
+    return by_scenario
+
+
+def _unprofiled(profiles: Mapping[str, Sequence[Profile]]) -> dict[str, list[str]]:
+    reasons: dict[str, list[str]] = {}
+    for scenario, several in profiles.items():
+        for reason in dict.fromkeys(profile.reason for profile in several if profile.reason):
+            reasons.setdefault(reason, []).append(scenario)
+    return reasons
 
 
 def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo.report.profile import profile_document
 from prumo.report.sentence import sentences
 
 if TYPE_CHECKING:
@@ -34,5 +35,13 @@ def document(report: Report) -> dict[str, Any]:
         "warnings": [
             {"name": warning.name, "message": warning.message, "advice": warning.advice}
             for warning in report.warnings
+        ],
+        "equality": None
+        if report.equality is None
+        else {**report.equality.model_dump(mode="json"), "equal": report.equality.holds},
+        "profiles": [profile_document(profile) for profile in report.profiles],
+        "unprofiled": [
+            {"reason": reason, "scenarios": scenarios}
+            for reason, scenarios in report.unprofiled.items()
         ],
     }

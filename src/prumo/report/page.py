@@ -9,15 +9,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from prumo.analyse.metric import Metric, metric_of
+from prumo.report.equality import HEADS, equality_rows, method, verdict
 from prumo.report.failure import failure_groups
 from prumo.report.figures.effects import effects_figure
 from prumo.report.figures.panels import loss_figure, usage_figure
+from prumo.report.figures.profiles import profiles_figure
 from prumo.report.figures.scenarios import scenarios_figure
 from prumo.report.file import write_file
 from prumo.report.label import levels_label
 from prumo.report.number import MISSING, scale_of
+from prumo.report.profile import missing_profiles, profile_tables
 from prumo.report.sentence import sentences
 from prumo.report.setting import setting
+from prumo.results.folder import STUDY_FILE
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -74,7 +78,7 @@ def page(results: Results, report: Report) -> str:
     )
     environment.filters["code"] = _code
     lead, *rest = sentences(report)
-    figures = [(figure, Markup(figure.svg)) for figure in _figures(results, report)]  # noqa: S704 (our own SVG)
+    figures = [_embedded(figure) for figure in _figures(results, report)]
     text: str = environment.get_template("report.html").render(
         report=report,
         description=results.study.description if results.study is not None else "",
@@ -86,16 +90,31 @@ def page(results: Results, report: Report) -> str:
         main_figure=figures[:1],
         figures=figures[1:],
         tables=_metric_tables(report),
+        equality=_equality(report),
+        profiles=profile_tables(report),
+        missing_profiles=missing_profiles(report),
+        profile_figure=_profile_figure(report),
         failures=failure_groups(report),
         setting=setting(results.records),
         parameters=_common_parameters(results.records),
         plan={name: value for name, value in results.plan.items() if not _is_nested(value)},
         packages=_packages(results.records),
+        repeatable=(results.path / STUDY_FILE).is_file(),
         folder=results.path.resolve().name,
         version=__version__,
         missing=MISSING,
     )
     return text
+
+
+def _embedded(figure: Figure) -> tuple[Figure, Markup]:
+    return figure, Markup(figure.svg)  # noqa: S704 (our own SVG)
+
+
+def _profile_figure(report: Report) -> list[tuple[Figure, Markup]]:
+    if not report.profiles:
+        return []
+    return [_embedded(profiles_figure(report.profiles, report.runs, report.varying))]
 
 
 def _code(text: str) -> Markup:
@@ -139,6 +158,17 @@ def _scenario_rows(report: Report) -> list[ScenarioRow]:
             )
         )
     return rows
+
+
+def _equality(report: Report) -> dict[str, Any] | None:
+    if report.equality is None:
+        return None
+    return {
+        "verdict": verdict(report.equality),
+        "method": method(report.equality),
+        "heads": HEADS,
+        "networks": [(network, equality_rows(network)) for network in report.equality.networks],
+    }
 
 
 def _cell(row: dict[str, Any] | None) -> Cell:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.analyse.metric import Better, metric_of
+from prumo.analyse.wording import counted
 from prumo.report.label import scenario_label
 from prumo.report.number import digits, scale_of
 
@@ -21,6 +22,9 @@ Row = dict[str, Any]
 def sentences(report: Report) -> list[str]:
     """The result in a few sentences, the most important first."""
     said = [outcome(report)]
+    if report.imported_runs:
+        runs = counted(report.imported_runs, "run")
+        said.append(f"Not measured by Prumo but imported from logs: {runs}.")
     if report.main_metric is None:
         return said
     rows = report.metric_summary(report.main_metric).sort("mean").rows(named=True)

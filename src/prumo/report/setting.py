@@ -27,6 +27,7 @@ def setting(records: Sequence[RunRecord]) -> list[Fact]:
         ("Environment", _each(record.environment.get("name") for record in records)),
         ("Data", _each(_data(record) for record in records)),
         ("Network", _each(_network(record.network) for record in records)),
+        ("Imported", _each(record.imported for record in records)),
         ("Sampler", _sampler(records)),
         ("Run from", _period(records)),
     ]
@@ -81,7 +82,7 @@ def _network(network: dict[str, Any]) -> str:
 
 
 def _sampler(records: Sequence[RunRecord]) -> list[str]:
-    costs = [(record.sampler, record.wall_seconds) for record in records if record.sampler]
+    costs = [(record.sampler, record.wall_seconds or 0) for record in records if record.sampler]
     if not costs:
         return []
     periods = sorted({cost.period_seconds for cost, _ in costs})

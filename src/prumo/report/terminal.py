@@ -9,15 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.analyse.metric import metric_of
+from prumo.report.equality import verdict
 from prumo.report.failure import failure_groups
 from prumo.report.label import levels_label
 from prumo.report.number import scale_of
+from prumo.report.profile import missing_profiles, profile_tables, terminal_table
 from prumo.report.sentence import sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from prumo.report.content import Report
+    from prumo.results.equality import Equality
 
 
 def print_report(report: Report, console: Console) -> None:
@@ -28,8 +31,22 @@ def print_report(report: Report, console: Console) -> None:
     for metric in report.selected:
         console.print()
         console.print(_metric_table(report, metric))
+    if report.equality is not None and _tells(report, report.equality):
+        console.print()
+        console.print(Text(verdict(report.equality)))
+    if tables := profile_tables(report):
+        console.print()
+        console.print(terminal_table(tables))
+    for sentence in missing_profiles(report):
+        console.print()
+        console.print(Text(sentence))
     _print_failures(report, console)
     _print_warnings(report, console)
+
+
+def _tells(report: Report, equality: Equality) -> bool:
+    """Whether equality says something here: without figures, only a difference does."""
+    return report.main_metric is not None or not equality.holds
 
 
 def _metric_table(report: Report, metric: str) -> Table:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from prumo.results.record import RunRecord
 
-STATED = {
+STATED: dict[str, pl.DataType | type[pl.DataType]] = {
     "run": pl.String,
     "scenario": pl.String,
     "wall_seconds": pl.Float64,
@@ -26,8 +26,11 @@ STATED = {
     "settings": pl.String,
     "versions": pl.String,
     "data_source": pl.String,
+    "data_content": pl.String,
+    "imported": pl.Boolean,
     "samples": pl.Int64,
     "sampler_cpu_seconds": pl.Float64,
+    "anomalies": pl.List(pl.String),
 }
 SAMPLED = ("cpu_percent_mean", "tree_cpu_percent_mean", "steal_percent_mean")
 
@@ -86,8 +89,11 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "settings": json.dumps(record.settings, sort_keys=True) if record.settings else None,
         "versions": versions_text(dict(sorted(record.versions.items()))) or None,
         "data_source": None if source is None else str(source),
+        "data_content": str(record.data.get("content") or "") or None,
+        "imported": bool(record.imported),
         "samples": sampler.samples if sampler else None,
         "sampler_cpu_seconds": sampler.cpu_seconds if sampler else None,
+        "anomalies": record.anomalies,
     }
 
 

@@ -66,9 +66,16 @@ class RunRecord(BaseModel):
     verdict: Verdict
     reason: str = ""
     notes: list[str] = []
+    anomalies: list[str] = []
+    """What is odd about the run, by name: `flat_loss`, `swap_used` and others."""
+    imported: str = ""
+    """The kind and name of the log that the run was made from; empty where Prumo measured."""
+    log_sha256: str = ""
+    """Of the log that the run was made from."""
     started: str = ""
     order: int = 0
-    wall_seconds: float = 0.0
+    wall_seconds: float | None = None
+    """Of the process; None where none was started."""
     exit_code: int | None = None
     signal: int | None = None
     device: str = ""

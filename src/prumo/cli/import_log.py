@@ -1,0 +1,70 @@
+"""`prumo import`: bring the logs of other trainings into a results folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from prumo.execute.log_import import import_logs
+from prumo.measure.logs import KINDS
+
+
+@click.group(
+    "import",
+    epilog="Example:  prumo import caffe-log logs/train_*.log --into results/caffe",
+)
+def command() -> None:
+    """Bring the logs of other trainings into a results folder.
+
+    Each log becomes a run with its steps, losses and times, so that `prumo report` works on it.
+    Nothing is known of the machine, and nothing is made up.
+    """
+
+
+def _importer(kind_name: str) -> click.Command:
+    kind = KINDS[kind_name]
+
+    @click.command(
+        kind_name,
+        help=f"""Import logs of {kind.title} trainings.
+
+        A log's name says what was trained: train_NETWORK_MODE_BATCH.log, where MODE is CPU or
+        GPU, as in train_alexnet_GPU_064.log.
+        """,
+        epilog=f"Example:  prumo import {kind_name} logs/train_*.log --into results/old",
+    )
+    @click.argument(
+        "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+    )
+    @click.option(
+        "--into",
+        "results",
+        required=True,
+        metavar="RESULTS",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The results folder, made where it is missing.",
+    )
+    @click.option(
+        "--images",
+        type=click.IntRange(min=1),
+        help="Images of one epoch; without it all steps count as one epoch.",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
+    def importer(files: tuple[Path, ...], results: Path, images: int | None, as_json: bool) -> None:
+        records = import_logs(kind, files, results, images)
+        if as_json:
+            click.echo(json.dumps([record.model_dump(mode="json") for record in records], indent=1))
+            return
+        for record in records:
+            levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
+            found = f"  {', '.join(record.anomalies)}" if record.anomalies else ""
+            click.echo(f"{record.run}  {record.verdict.value}  {levels}{found}")
+        click.echo(f"report with:  prumo report {results}")
+
+    return importer
+
+
+for _name in KINDS:
+    command.add_command(_importer(_name))
