@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import sampler_cost, startup, training_overhead
+from benchmarks import data_preparation, sampler_cost, startup, training_overhead
 
 if __name__ == "__main__":
-    sys.exit(max([startup.main(), sampler_cost.main(), training_overhead.main()]))
+    sys.exit(
+        max(
+            [
+                startup.main(),
+                sampler_cost.main(),
+                data_preparation.main(),
+                training_overhead.main(),
+            ]
+        )
+    )

@@ -1,11 +1,12 @@
 """Prumo's training loop and a plain one, epoch by epoch in turn, in one process.
 
-Run by the environment of PyTorch with the worker on its path:
+Run by the environment of the framework with the worker on its path:
 
-    python alternating_loops.py SETTINGS.json JOURNAL SAMPLER_PID
+    python alternating_loops.py SETTINGS JOURNAL SAMPLER_PID
 
-The sampler works during Prumo's epochs and is stopped during the plain ones. Prints one line of
-JSON: the seconds of each pair.
+The settings are JSON: `parameters` of a training, `threads`, `pairs`. The sampler works during
+Prumo's epochs and is stopped during the plain ones. Prints one line of JSON: the seconds of each
+pair.
 """
 
 from __future__ import annotations
@@ -15,10 +16,8 @@ import os
 import signal
 import sys
 import time
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-import torch
-from torch import nn
 
 from prumo_worker.data.dataset import open_dataset
 from prumo_worker.data.feed import Feed
@@ -48,15 +47,18 @@ def main(settings: dict[str, Any], journal: Journal, sampler: int) -> list[tuple
         path=None,
     )
     prumo = prumo_loop(recipe, dataset, settings["threads"], journal)
-    plain = plain_loop(recipe, dataset)
+    framework = recipe.framework.partition("@")[0]
+    plain = import_module(f"plain_loops.{framework}").plain_loop(recipe, dataset)
     pairs = []
     for epoch in range(1, WARMUP_EPOCHS + settings["pairs"] + 1):
-        os.kill(sampler, signal.SIGCONT)
-        with_prumo = seconds(prumo, epoch)
-        os.kill(sampler, signal.SIGSTOP)
-        without = seconds(plain, epoch)
+        taken = {}
+        # Who begins changes from pair to pair, so that being second is nobody's advantage.
+        for name in ("prumo", "plain") if epoch % 2 else ("plain", "prumo"):
+            loop, order = (prumo, signal.SIGCONT) if name == "prumo" else (plain, signal.SIGSTOP)
+            os.kill(sampler, order)
+            taken[name] = seconds(loop, epoch)
         if epoch > WARMUP_EPOCHS:
-            pairs.append((with_prumo, without))
+            pairs.append((taken["prumo"], taken["plain"]))
     os.kill(sampler, signal.SIGCONT)
     return pairs
 
@@ -73,43 +75,10 @@ def prumo_loop(
     net = network(recipe.network, dataset.shape[1], dataset.shape[0], dataset.classes)
     trainer = open_trainer(net, recipe, threads)
     trainer.load(initial_weights(net, recipe.seed))
-    feed = Feed(dataset, recipe.batch_size, recipe.seed)
+    feed = Feed(dataset, recipe.batch_size, recipe.seed, trainer.layout)
 
     def loop(epoch: int) -> None:
         run_epoch(trainer, feed, epoch, journal)
-
-    return loop
-
-
-def plain_loop(recipe: Recipe, dataset: Dataset) -> Callable[[int], None]:
-    """What a user would write by hand for Rede 1: no marks, no accuracy, no journal."""
-    side = dataset.shape[1] // 4
-    model = nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(32, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 3, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(64, 64, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Flatten(),
-        nn.Linear(64 * side * side, 256),
-        nn.ReLU(),
-        nn.Linear(256, dataset.classes),
-    )
-    optimizer = torch.optim.SGD(model.parameters(), lr=recipe.learning_rate, momentum=0.9)
-    feed = Feed(dataset, recipe.batch_size, recipe.seed)
-
-    def loop(epoch: int) -> None:
-        for images, labels in feed.epoch(epoch):
-            scores = model(torch.from_numpy(images))
-            loss = nn.functional.cross_entropy(scores, torch.from_numpy(labels))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
 
     return loop
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from prumo.study import Study
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
 
@@ -19,6 +21,14 @@ def test_the_example_for_python_runs(tmp_path: Path) -> None:
     check = "\nassert results.summary().height and set(results.runs()['verdict']) == {'finished'}\n"
     subprocess.run([sys.executable, "-c", example + check], cwd=tmp_path, check=True)
     assert (tmp_path / "results/sorting/runs/C02-r3/run.json").exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/data.md"])
+def test_the_study_that_a_page_begins_with_is_whole(page: str, tmp_path: Path) -> None:
+    example = re.search(r"```yaml\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    assert example
+    (tmp_path / "study.yaml").write_text(example[1])
+    assert list(Study.load(tmp_path / "study.yaml").scenarios())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

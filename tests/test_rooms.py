@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parent.parent / "src"
 
-GROUND = {"errors", "version", "whole_file"}
-STORES = {"results", "environment", "machine"}
+GROUND = {"errors", "progress", "version", "whole_file"}
+STORES = {"results", "environment", "data", "cache", "machine"}
 MAY_IMPORT = {
     "cli": {"report", "execute", "analyse", "measure", "study"} | STORES,
     "report": {"analyse", "study"} | STORES,
@@ -22,7 +22,9 @@ MAY_IMPORT = {
     "analyse": {"study"} | STORES,
     "measure": {"study"} | STORES,
     "results": {"study"},
-    "environment": {"machine", "study"},
+    "environment": {"cache", "machine", "study"},
+    "data": {"cache", "machine", "study"},
+    "cache": set[str](),
     "machine": set[str](),
     "study": set[str](),
 }
@@ -31,6 +33,10 @@ DOORS = {"__init__", "__main__", "notebook"}
 WORKER_PARTS = {
     "prumo_worker.networks",
     "prumo_worker.data.catalog",
+    "prumo_worker.data.prepared",
+    "prumo_worker.frameworks.NAMES",
+    "prumo_worker.journal",
+    "prumo_worker.recipe",
     "prumo_worker.metric_names",
 }
 

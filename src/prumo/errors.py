@@ -47,6 +47,10 @@ class StudyError(InputError):
         return "\n".join([first, *map(str, self.others)])
 
 
+class DataError(InputError):
+    """A data set cannot be read, or does not have what was asked of it."""
+
+
 class BusyError(PrumoError):
     """Another process holds what this one needs."""
 
@@ -67,8 +71,18 @@ class SetupError(PrumoError):
     """An environment could not be made."""
 
 
+class DownloadError(PrumoError):
+    """A file could not be fetched from anywhere."""
+
+
 class UnavailableError(PrumoError):
     """What was asked for does not exist here, with the reason."""
+
+
+class UnequalError(PrumoError):
+    """Frameworks that are to be compared do not train the same network."""
+
+    exit_code = 1
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

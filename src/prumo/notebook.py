@@ -41,6 +41,7 @@ def run(  # noqa: PLR0913 (each is an option of its own)
     only: str = "",
     replications: int | None = None,
     retry_failed: bool = False,
+    check: bool = True,
     listener: Listener | None = None,
 ) -> Results:
     """Run what is missing of a study and read the results.
@@ -52,6 +53,7 @@ def run(  # noqa: PLR0913 (each is an option of its own)
         only: A rule that a scenario must satisfy, such as `"batch_size <= 64"`.
         replications: Instead of the study's own number.
         retry_failed: Run again what failed.
+        check: Prove first that compared frameworks train the same networks.
         listener: Called with every event; a line per run is printed by default.
 
     Raises:
@@ -59,7 +61,7 @@ def run(  # noqa: PLR0913 (each is an option of its own)
     """
     folder = Path(results) if results is not None else default_results(study)
     selection = Selection(tuple(scenarios), only, replications, retry_failed)
-    ended = run_study(study, folder, listener or _print_line, selection)
+    ended = run_study(study, folder, listener or _print_line, selection, check=check)
     if ended.interrupted:
         raise KeyboardInterrupt
     return Results(folder)

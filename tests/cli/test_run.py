@@ -152,6 +152,15 @@ def test_only_and_scenario_and_replications_choose(prumo: Prumo, tmp_path: Path)
     assert len(listed.stdout.splitlines()) == 6
 
 
+def test_what_would_be_started_comes_as_json_for_programs(prumo: Prumo, tmp_path: Path) -> None:
+    study = write_study(tmp_path, "true", factors={"a": [1, 2]})
+    listed = prumo("run", study, "--dry-run", "--json")
+    assert [json.loads(line) for line in listed.stdout.splitlines()] == [
+        {"event": "planned", "run": "C01-r1", "factors": {"a": 1}},
+        {"event": "planned", "run": "C02-r1", "factors": {"a": 2}},
+    ]
+
+
 def test_events_come_as_json_for_programs(prumo: Prumo, tmp_path: Path) -> None:
     done = prumo("run", write_study(tmp_path, "true", factors={"a": [1]}), "--json")
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -213,13 +222,13 @@ def test_a_framework_that_is_not_there_is_unavailable_and_no_failure(
     study = tmp_path / "study.yaml"
     study.write_text(
         "name: gpu\nworkload: {kind: training}\nfactors: {network: [lenet5]}\n"
-        "fixed: {framework: mxnet}\n"
+        "fixed: {framework: caffe@0.9.0}\n"
     )
     done = prumo("run", study)
     assert done.returncode == 0
     record = records(tmp_path / "results/gpu")["C01-r1"]
     assert record["verdict"] == "unavailable"
-    assert "mxnet" in record["reason"]
+    assert "caffe 0.9.0 cannot be set up" in record["reason"]
     assert not (tmp_path / "results/gpu/runs/C01-r1/worker.log").exists()
 
 

@@ -22,12 +22,41 @@ def test_training_parameters_are_complete(training: StudyMaker) -> None:
         "learning_rate": 1.0,
         "momentum": 0.9,
         "weight_decay": 0.0,
+        "schedule": "constant",
         "precision": "fp32",
         "channels_last": False,
         "device": "cpu",
         "seed": 1,
     }
     assert isinstance(scenario.parameters["learning_rate"], float)
+
+
+def test_images_have_the_size_of_their_data_set_unless_the_study_gives_one(
+    training: StudyMaker,
+) -> None:
+    datasets = ["mnist", "own", "imagenet", "cifar10"]
+    workload = {"kind": "training", "data": {"own": "there"}}
+    factors = {"dataset": datasets}
+    study = training(workload=workload, factors=factors, fixed={"network": "rede1"})
+
+    assert [s.parameters["image_size"] for s in study.scenarios()] == [28, 32, 224, 32]
+    given = training(
+        workload=workload, factors=factors, fixed={"network": "rede1", "image_size": 40}
+    )
+    assert [s.parameters["image_size"] for s in given.scenarios()] == [40] * 4
+    fixed = training(factors={"network": ["lenet5"]}, fixed={"dataset": "mnist"})
+    assert [s.parameters["image_size"] for s in fixed.scenarios()] == [28]
+    varied = training(factors={"image_size": [40, 48], "dataset": ["mnist"], "network": ["rede1"]})
+    assert [s.parameters["image_size"] for s in varied.scenarios()] == [40, 48]
+
+
+def test_a_rule_may_look_at_the_size_that_a_data_set_brings(training: StudyMaker) -> None:
+    study = training(
+        factors={"network": ["rede1"], "dataset": ["mnist", "cifar10"]},
+        exclude=["image_size < 32"],
+    )
+
+    assert [s.factors["dataset"] for s in study.scenarios()] == ["cifar10"]
 
 
 def test_images_and_threads_are_told_only_when_given(training: StudyMaker) -> None:

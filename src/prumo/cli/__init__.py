@@ -14,14 +14,21 @@ INTERNAL_ERROR = 70
 
 COMMANDS = {
     "inspect": "Show this machine, its limits and its noise.",
+    "network": "Show the networks that can be trained.",
     "new": "Write a commented starter study.",
     "plan": "Show the scenarios and runs of a study.",
     "setup": "Make the isolated environments that a study needs.",
+    "data": "Fetch, check, list and remove data sets.",
+    "check": "Prove that the frameworks of a study train the same networks.",
     "run": "Run what is still missing of a study.",
     "report": "Tables, statistics and one HTML page from a results folder.",
+    "import": "Bring the logs of other trainings into a results folder.",
     "merge": "Bring run folders from another machine into a results folder.",
     "schema": "Print the JSON Schema of study files, for editors.",
 }
+
+# Names that cannot be those of a module.
+MODULES = {"import": "import_log"}
 
 
 class LazyGroup(click.Group):
@@ -37,7 +44,7 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f"prumo.cli.{cmd_name}")
+        module = import_module(f"prumo.cli.{MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = module.command
         return command
 

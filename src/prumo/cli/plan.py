@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.study import level_text, load, plan_of
+from prumo.cli.study_file import load_study, scale_option
+from prumo.study import level_text, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,14 +30,17 @@ _MOST_IN_TABLE = 1_000
     epilog="Example:  prumo plan study.yaml   or   prumo plan study.yaml --csv > scenarios.csv",
 )
 @click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path))
+@scale_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print scenarios and factors as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.option("--all", "show_all", is_flag=True, help="Show every scenario of a large study.")
-def command(study_file: Path, as_csv: bool, as_json: bool, show_all: bool) -> None:
+def command(
+    study_file: Path, scale: str | None, as_csv: bool, as_json: bool, show_all: bool
+) -> None:
     """Show the scenarios of STUDY and how many runs they make."""
     if as_csv and as_json:
         raise click.UsageError("choose --csv or --json")
-    study = load(study_file)
+    study = load_study(study_file, scale)
     if as_csv:
         _print_csv(study)
     elif as_json:

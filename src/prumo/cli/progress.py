@@ -24,7 +24,7 @@ from prumo.execute.remaining import Remaining
 from prumo.results.record import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rich.progress import Progress, TaskID
@@ -45,10 +45,10 @@ MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTE
 
 
 @contextmanager
-def open_progress(study_file: Path, results: Path, *, as_json: bool) -> Iterator[Listener]:
-    """A listener that fits where the output goes."""
+def open_progress(again: Sequence[str], results: Path, *, as_json: bool) -> Iterator[Listener]:
+    """A listener that fits where the output goes; `again` are the words to go on with."""
     if as_json:
-        yield _print_json
+        yield JsonProgress()
     elif sys.stdout.isatty():
         from rich.progress import (  # noqa: PLC0415 (only a terminal needs it)
             BarColumn,
@@ -67,16 +67,16 @@ def open_progress(study_file: Path, results: Path, *, as_json: bool) -> Iterator
             TextColumn("{task.fields[left]}"),
             refresh_per_second=1,
         ) as bar:
-            yield LiveProgress(bar, study_file, results)
+            yield LiveProgress(bar, again, results)
     else:
-        yield PlainProgress(study_file, results)
+        yield PlainProgress(again, results)
 
 
 class PlainProgress:
     """One line per run that ended."""
 
-    def __init__(self, study_file: Path, results: Path) -> None:
-        self._study_file = study_file
+    def __init__(self, again: Sequence[str], results: Path) -> None:
+        self._again = shlex.join(again)
         self._results = results
         self._remaining = Remaining((), {})
 
@@ -94,7 +94,7 @@ class PlainProgress:
                 self._remaining.ended(record.run, record.scenario, _taught_seconds(record))
                 self._print(f"[{self._remaining.done}/{self._remaining.total}] {_ending(record)}")
             case StudyEnded():
-                for line in _closing(event, self._study_file, self._results):
+                for line in _closing(event, self._again, self._results):
                     self._print(line)
         self._refresh(event)
 
@@ -108,8 +108,8 @@ class PlainProgress:
 class LiveProgress(PlainProgress):
     """The same lines above a bar with the current run and the time left."""
 
-    def __init__(self, bar: Progress, study_file: Path, results: Path) -> None:
-        super().__init__(study_file, results)
+    def __init__(self, bar: Progress, again: Sequence[str], results: Path) -> None:
+        super().__init__(again, results)
         self._bar = bar
         self._task: TaskID = bar.add_task("starting", total=None, left="")
 
@@ -120,8 +120,9 @@ class LiveProgress(PlainProgress):
         match event:
             case RunStarted(run):
                 self._bar.update(self._task, description=run.name)
-            case Activity(text):
-                self._bar.update(self._task, description=text)
+            case Activity(text, detail):
+                description = f"{text}: {detail}" if detail else text
+                self._bar.update(self._task, description=description)
             case RunAdvanced(run, done, epochs) if done:
                 of = f"/{epochs}" if epochs else ""
                 self._bar.update(self._task, description=f"{run.name} epoch {done}{of}")
@@ -136,8 +137,19 @@ class LiveProgress(PlainProgress):
         )
 
 
-def _print_json(event: Event) -> None:
-    click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
+class JsonProgress:
+    """One JSON object per event; how far an activity is, is no event."""
+
+    def __init__(self) -> None:
+        self._activity = ""
+
+    def __call__(self, event: Event) -> None:
+        """Print an event."""
+        if isinstance(event, Activity):
+            if event.text == self._activity:
+                return
+            self._activity = event.text
+        click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
 
 
 def _as_dict(event: Event) -> dict[str, object]:
@@ -182,10 +194,9 @@ def _ending(record: RunRecord) -> str:
     return f"{text}  {record.reason}" if record.reason else text
 
 
-def _closing(event: StudyEnded, study_file: Path, results: Path) -> Iterator[str]:
+def _closing(event: StudyEnded, again: str, results: Path) -> Iterator[str]:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(event.verdicts.items()))
     yield f"runs: {counts or 'none'}"
-    again = shlex.join(["prumo", "run", str(study_file), "--results", str(results)])
     if event.interrupted:
         yield "stopped; everything that finished is kept"
         yield f"go on with:  {again}"
@@ -196,7 +207,7 @@ def _closing(event: StudyEnded, study_file: Path, results: Path) -> Iterator[str
 
 
 def _taught_seconds(record: RunRecord) -> float | None:
-    return record.wall_seconds if record.wall_seconds > 0 else None
+    return record.wall_seconds or None
 
 
 def _clock(seconds: float) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from prumo.cli.console import table_console
 from prumo.report.content import assemble
 from prumo.report.document import document
 from prumo.report.file import write_file
@@ -17,8 +16,6 @@ from prumo.report.terminal import print_report
 from prumo.results.tables import Results
 
 STANDARD_OUTPUT = "-"
-# Wide enough for a table row when there is no terminal to measure.
-PIPED_WIDTH = 160
 
 
 @click.command(
@@ -74,8 +71,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     if as_json:
         click.echo(json.dumps({**document(report), "page": str(page_path)}, indent=1))
     elif csv_path != STANDARD_OUTPUT:
-        console = Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
-        print_report(report, console)
+        print_report(report, table_console())
         click.echo()
     if not as_json:
         click.echo(f"Report: {page_path}", err=csv_path == STANDARD_OUTPUT)

@@ -40,7 +40,7 @@ def read_document(text: str, file: Path | None) -> Document:
     yaml = YAML(typ="safe", pure=True)
     root = _composed(yaml, text, file)
     if root is None:
-        raise StudyError("the file is empty; `prumo new` writes a starter", file=file)
+        raise StudyError("the file is empty", file=file)
     reader = _Reader(yaml)
     try:
         data = reader.value(root, ())

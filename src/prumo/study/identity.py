@@ -33,7 +33,10 @@ def fingerprint(study: Study, scenario: Scenario) -> str:
 def _workload(study: Study, scenario: Scenario) -> dict[str, object]:
     if not isinstance(study.workload, Training):
         return study.workload.model_dump(mode="json")
+    own = study.own_network(str(scenario.parameters["network"]))
+    layers = {"layers": own.layers} if own else {}
     return {
+        **layers,
         "kind": "training",
         "version": study.framework_version(str(scenario.parameters["framework"])),
         "data_given": scenario.parameters["dataset"] in study.workload.data,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, ByteSize, Field
 
-from prumo.study.section import Number, Section, WholeNumber, refused
+from prumo.study.section import Number, Section, Truth, WholeNumber, refused
 
 _LEAST_MEMORY_BYTES = 2**20
 _MOST_MEMORY_BYTES = 2**60
@@ -54,3 +54,5 @@ class MeasureSettings(Section):
         Annotated[ByteSize, BeforeValidator(_no_truth), AfterValidator(_checked_size)] | None
     ) = None
     """Memory cap of a run, in bytes or as `4GiB`."""
+    profile: Truth = False
+    """After the timed training, take a few steps more under the framework's profiler."""

@@ -2,19 +2,20 @@
 
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
 from ruamel.yaml import YAML
 
-from prumo.errors import StudyError
+from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.check import problems
 from prumo.study.design import DesignField, Full
 from prumo.study.machine import Machine
 from prumo.study.measure import MeasureSettings
 from prumo.study.order import Order, OrderField
+from prumo.study.own_network import OwnNetwork, names_file, read_own_network
 from prumo.study.parameters import parameter_levels
 from prumo.study.plan import scenarios
 from prumo.study.problem import KeyPath, Problem, problems_of, study_error
@@ -37,6 +38,9 @@ def _checked_rule(value: object) -> object:
     raise refused("should be a condition in text, or a mapping of parameter to level")
 
 
+ScaleName = Annotated[
+    Text, written_as(r"[a-z0-9]+", "lower-case letters and digits, as it becomes part of a name")
+]
 RuleField = Annotated[
     RuleSource,
     PlainValidator(_checked_rule),
@@ -51,6 +55,10 @@ class Origin:
     source: Path | None = None
     text: str = ""
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
+    networks: Mapping[str, OwnNetwork] = field(default_factory=dict)
+    """Networks of the user's own that need not be read from their files."""
+    reads_networks: bool = True
+    """Whether other networks may be read from their files, which runs those that are programs."""
 
 
 class Study(Section):
@@ -84,12 +92,15 @@ class Study(Section):
     """In which order the runs happen."""
     machines: dict[Text, Machine] = Field(default_factory=dict)
     """Label → machine; the levels of a factor named `machine` or `environment`."""
+    scales: dict[ScaleName, dict[Text, LevelField]] = Field(default_factory=dict)
+    """Name → fixed parameters to change, for the same factors on a smaller budget."""
     versions: dict[FrameworkName, Version] = Field(default_factory=dict)
     """Framework → version, where a level names none."""
     measure: MeasureSettings = MeasureSettings()
     """How runs are measured."""
 
     _origin: Origin = PrivateAttr(default=Origin())
+    _own_networks: dict[str, OwnNetwork] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path | str) -> "Study":
@@ -106,7 +117,7 @@ class Study(Section):
             study = cls.model_validate(data, context=origin)
         except ValidationError as error:
             found = problems_of(error)
-            found += cls._further_problems(data, found)
+            found += cls._further_problems(data, found, origin)
         else:
             found = problems(study)
             if not found:
@@ -117,6 +128,7 @@ class Study(Section):
         """Remember where the study came from."""
         if isinstance(context, Origin):
             self._origin = context
+            self._own_networks |= context.networks
 
     @property
     def source(self) -> Path | None:
@@ -141,6 +153,17 @@ class Study(Section):
         """Every parameter of the scenarios with the values that it can take."""
         return parameter_levels(self)
 
+    def scaled(self, scale: str) -> Self:
+        """The same factors with the fixed parameters of a scale, as a study of its own name."""
+        if scale not in self.scales:
+            hint = did_you_mean(scale, self.scales) or "the study has no `scales`"
+            raise InputError(f"{self.name} has no scale '{scale}'; {hint}")
+        data = self.model_dump(mode="json", exclude_unset=True, exclude={"scales"})
+        data |= {"name": f"{self.name}-{scale}", "fixed": {**self.fixed, **self.scales[scale]}}
+        # Its text is another than the author's; relative paths still start at his file.
+        origin = replace(self._origin, text="", networks=self._own_networks)
+        return self.from_dict(data, origin)
+
     def framework_version(self, framework: str) -> str | None:
         """The version that `name` or `name@version` asks for; None leaves it to Prumo."""
         name, _, version = framework.partition("@")
@@ -153,6 +176,28 @@ class Study(Section):
         folder = self.folder.absolute()
         return {name: folder / Path(path).expanduser() for name, path in self.workload.data.items()}
 
+    def own_network(self, level: str) -> OwnNetwork | None:
+        """The network that a file of the user's defines; None where Prumo brings the network.
+
+        The file is read once, so that every run has the network that was checked.
+        """
+        if not names_file(level):
+            return None
+        if level not in self._own_networks:
+            if not self._origin.reads_networks:
+                raise StudyError(f"the network {level} is not among those kept with the study")
+            self._own_networks[level] = read_own_network(level, self.folder)
+        return self._own_networks[level]
+
+    def own_networks(self) -> dict[str, OwnNetwork]:
+        """Level of `network` → the network of the user's own that it names; also of scales."""
+        if not isinstance(self.workload, Training):
+            return {}
+        levels = [*self.levels()["network"]]
+        levels += [scale["network"] for scale in self.scales.values() if "network" in scale]
+        named = {str(level): self.own_network(str(level)) for level in levels}
+        return {level: own for level, own in named.items() if own is not None}
+
     def error(self, path: KeyPath, message: str) -> StudyError:
         """An error at a place of this study."""
         return study_error([Problem(path, message)], self._origin.lines, self.source)
@@ -163,11 +208,13 @@ class Study(Section):
         return stream.getvalue()
 
     @classmethod
-    def _further_problems(cls, data: Mapping[str, Any], found: list[Problem]) -> list[Problem]:
+    def _further_problems(
+        cls, data: Mapping[str, Any], found: list[Problem], origin: Origin
+    ) -> list[Problem]:
         """What else is wrong, when the wrong sections do not matter to the others."""
         wrong = {str(problem.path[0]) for problem in found if problem.path}
         dependent = cls.model_fields.keys() - _INDEPENDENT
         if not wrong or wrong & dependent:
             return []
         rest = {key: value for key, value in data.items() if key not in wrong}
-        return problems(cls.model_validate({"name": "unnamed", **rest}))
+        return problems(cls.model_validate({"name": "unnamed", **rest}, context=origin))

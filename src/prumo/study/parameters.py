@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 from prumo.study.training_parameters import TrainingParameters, defaults
 from prumo.study.workload import Training
+from prumo_worker.data.catalog import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
 
     from prumo.study.model import Study
+    from prumo.study.problem import KeyPath
     from prumo.study.scenario import Level
 
 MACHINE_NAMES = ("machine", "environment")
+_OWN_IMAGE_SIZE = 32
+"""For images under a name of the user's own, which may have any sizes."""
 
 
 def names_machine(study: Study, name: str) -> bool:
@@ -23,16 +27,26 @@ def names_machine(study: Study, name: str) -> bool:
 
 def constants(study: Study) -> dict[str, Level]:
     """The parameters that are the same in every scenario."""
-    values = defaults() if isinstance(study.workload, Training) else {}
+    values: dict[str, Level] = {}
+    if isinstance(study.workload, Training):
+        values = defaults()
+        values |= contribution(study, "dataset", values["dataset"])
     for name, level in study.fixed.items():
         values |= contribution(study, name, level)
     return values
 
 
 def contribution(study: Study, name: str, level: Level) -> dict[str, Level]:
-    """What one level says to the worker: itself and, for a machine, its label and device."""
+    """What one level says to the worker: itself and what else follows from it.
+
+    From a machine follow its label and device, from a data set the size that its images have.
+    """
     if not names_machine(study, name):
-        return {name: _typed(level, name) if isinstance(study.workload, Training) else level}
+        if not isinstance(study.workload, Training):
+            return {name: level}
+        is_sized = name != "dataset" or is_given(study, "image_size")
+        size = {} if is_sized else {"image_size": _own_size(str(level))}
+        return {name: _typed(level, name), **size}
     values = {name: level, "machine": level}
     machine = study.machines.get(str(level))
     if machine and machine.device:
@@ -64,6 +78,26 @@ def factors_behind(study: Study, parameters: Collection[str]) -> list[str]:
             not contribution(study, name, level).keys().isdisjoint(parameters) for level in levels
         )
     ]
+
+
+def is_given(study: Study, name: str) -> bool:
+    """Whether the study itself gives a value to this parameter."""
+    return name in study.factors or name in study.fixed
+
+
+def place(study: Study, values: Mapping[str, Level], *names: str) -> KeyPath:
+    """Where the study gives its value to the first of these parameters that it gives at all."""
+    name = next((name for name in names if is_given(study, name)), None)
+    if name is None:
+        return ("factors",)
+    if name in study.fixed:
+        return ("fixed", name)
+    return ("factors", name, study.factors[name].index(values[name]))
+
+
+def _own_size(dataset: str) -> int:
+    card = CATALOG.get(dataset)
+    return card.image_size if card else _OWN_IMAGE_SIZE
 
 
 def _typed(level: Level, name: str) -> Level:

@@ -7,13 +7,15 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from prumo.errors import did_you_mean
+from prumo.study.own_network import names_file
 from prumo.study.problem import describe
 from prumo.study.scenario import Level
 from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused
 from prumo_worker.data.catalog import CATALOG
+from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.networks import NAMES as NETWORKS
+from prumo_worker.recipe import Recipe
 
-FRAMEWORKS = ("pytorch", "tensorflow", "mxnet", "jax", "caffe")
 DATASETS = tuple(CATALOG)
 
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]*")
@@ -47,7 +49,7 @@ def _checked_framework(framework: str) -> str:
 
 
 def _checked_network(network: str) -> str:
-    if network not in NETWORKS:
+    if network not in NETWORKS and not names_file(network):
         raise refused(f"unknown network '{network}'; {did_you_mean(network, NETWORKS)}")
     return network
 
@@ -74,34 +76,42 @@ class TrainingParameters(Section):
     framework: Annotated[Text, AfterValidator(_checked_framework)] = "pytorch"
     """The library, as `pytorch` or `pytorch@2.13.0`."""
     network: Annotated[Text, AfterValidator(_checked_network)]
-    """One of Prumo's networks."""
+    """One of Prumo's networks, or the path of a .yaml or .py file that defines one."""
     dataset: Text = "generated"
     """A known data set, or a name given under `workload.data`."""
-    image_size: Annotated[WholeNumber, Field(ge=1, le=4096)] = 32
-    """Side of the square images in pixels."""
-    batch_size: Annotated[WholeNumber, Field(ge=1, le=65536)] = 128
+    image_size: Annotated[WholeNumber, Field(ge=1, le=4096)] | None = None
+    """Side of the square images in pixels; the data set's own when absent, 32 for your own."""
+    batch_size: Annotated[WholeNumber, Field(ge=1, le=65536)] = Recipe.batch_size
     """Images per step."""
-    epochs: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = 1
+    epochs: Annotated[WholeNumber, Field(ge=1, le=1_000_000)] = Recipe.epochs
     """Passes over the training images."""
     images: Annotated[WholeNumber, Field(ge=1)] | None = None
     """Number of training images; all of the data set when absent."""
+    only_class: Annotated[WholeNumber, Field(ge=0)] | None = None
+    """The number of the one class whose images are used; all classes when absent."""
     optimizer: Literal["sgd", "adam"] = "sgd"
     """The rule that changes the weights."""
-    learning_rate: Annotated[Number, Field(gt=0)] = 0.01
+    learning_rate: Annotated[Number, Field(gt=0)] = Recipe.learning_rate
     """Step width of the optimizer."""
-    momentum: Annotated[Number, Field(ge=0, lt=1)] = 0.9
+    momentum: Annotated[Number, Field(ge=0, lt=1)] = Recipe.momentum
     """Momentum of `sgd`."""
-    weight_decay: Annotated[Number, Field(ge=0)] = 0.0
+    weight_decay: Annotated[Number, Field(ge=0)] = Recipe.weight_decay
     """Decay of the weights at every step."""
+    schedule: Literal["constant", "step", "cosine"] = "constant"
+    """How the learning rate changes from epoch to epoch."""
+    decay: Annotated[Number, Field(gt=0, le=1)] | None = None
+    """Of the schedule `step`: what the learning rate is multiplied with; 0.1 when absent."""
+    decay_epochs: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """Of the schedule `step`: after how many epochs, again and again; 30 when absent."""
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     """Type of the numbers in which the network computes."""
-    channels_last: Truth = False
+    channels_last: Truth = Recipe.channels_last
     """Keep the channels of an image together in memory."""
     threads: Annotated[WholeNumber, Field(ge=1)] | None = None
     """Compute threads; those of `measure` when absent."""
     device: Device = "cpu"
     """Where the network is trained; a machine's device comes first."""
-    seed: Annotated[WholeNumber, Field(ge=0, lt=2**32)] = 1
+    seed: Annotated[WholeNumber, Field(ge=0, lt=2**32)] = Recipe.seed
     """Seed of weights, order of images and generated images."""
 
 
