@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prumo.results.proof import Answer
 
 # Over all of Prumo's networks and frameworks, rounding moves scores by up to 4e-6, losses by up to
-# 1e-4 (where batch normalisation divides by small variances) and steps by up to 0.3 %. A wrong
+# 1e-4 (where batch normalisation divides by small variances) and steps by up to 0.2 %. A wrong
 # padding, epsilon or layout moves scores by 1e-2 and more.
 TOLERANCES = Tolerances(score=1e-4, loss=1e-3, step=0.05)
 
