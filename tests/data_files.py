@@ -158,18 +158,3 @@ def varint(value: int) -> bytes:
         groups.append(value & 0x7F | 0x80)
         value >>= 7
     return bytes([*groups, value])
-
-
-class Heard:
-    """Keeps the lasting lines of a long job, and what was shown in passing."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.shown: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def show(self, text: str, detail: str = "") -> None:
-        del detail
-        self.shown.append(text)

@@ -28,21 +28,6 @@ class ones:
 """
 
 
-class Heard:
-    """A listener that remembers."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-        self.shown: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def show(self, text: str, detail: str = "") -> None:
-        del detail
-        self.shown.append(text)
-
-
 def make_index(folder: Path) -> Path:
     """Every package that the tests install."""
     folder.mkdir()

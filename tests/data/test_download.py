@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 from ruamel.yaml import YAML
 
-from data_files import Heard
+from heard_progress import Heard
 from prumo.cli.data import command
 from prumo.data.download import RemoteFile, download
 from prumo.data.fetch import Offer, fetch, offers

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import data_files as files
-from data_files import COLOURED, GREY, LABELS, Heard
+from data_files import COLOURED, GREY, LABELS
+from heard_progress import Heard
 from prumo.data import Prepared, Request, Subset, prepare, prepared_sets, remove
 from prumo.data.store import held
 from prumo.errors import BusyError, DataError, InputError, StorageError

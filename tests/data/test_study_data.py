@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import data_files as files
-from data_files import Heard
+from heard_progress import Heard
 from prumo.data import StudyData, prepared_sets
 from prumo.errors import StudyError
 from prumo.progress import Silent

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes_environment import READY, Heard, make_index, offline
+from fakes_environment import READY, make_index, offline
+from heard_progress import Heard
 from prumo.environment import Environment, ensure, find_framework
 
 if TYPE_CHECKING:

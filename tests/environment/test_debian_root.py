@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fakes_environment import Heard
+    from heard_progress import Heard
     from prumo.environment import Environment
 
 UNREACHABLE = "http://127.0.0.1:9/debian"

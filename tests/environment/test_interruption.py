@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes_environment import GATE, Heard
+from fakes_environment import GATE
+from heard_progress import Heard
 from prumo.environment import ensure, environments, find_framework
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from prumo.errors import SetupError, StorageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fakes_environment import Heard
+    from heard_progress import Heard
 
 
 def test_the_build_that_was_named_and_the_pinned_packages_are_installed(ready: Environment) -> None:

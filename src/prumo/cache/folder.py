@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import platformdirs
@@ -29,6 +30,24 @@ def made_folder(part: str) -> Path:
     except OSError as error:
         raise cache_error(error) from error
     return folder
+
+
+def subfolders(part: str) -> list[Path]:
+    """The folders that lie in a folder of the cache, by name; none where there is no such."""
+    try:
+        return sorted(path for path in (cache_folder() / part).iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def discard(folder: Path, marker: str) -> None:
+    """Delete a folder, first the file that makes it count: it is never half there and usable."""
+    try:
+        (folder / marker).unlink(missing_ok=True)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise cache_error(error) from error
 
 
 def cache_error(error: OSError) -> StorageError:

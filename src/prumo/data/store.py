@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import cache_error, cache_folder
+from prumo.cache import folder as folders
+from prumo.cache.folder import cache_folder
 from prumo.cache.reservation import reserved
 from prumo.data.prepared import Prepared, read_card
 from prumo.errors import BusyError, InputError, did_you_mean
@@ -29,7 +29,11 @@ def existing(key: str) -> Prepared | None:
 
 def prepared_sets() -> list[Prepared]:
     """Every prepared set in the cache, by data set, image size and number of images."""
-    found = [read_card(folder) for folder in _folders() if not folder.name.startswith(UNFINISHED)]
+    found = [
+        read_card(folder)
+        for folder in folders.subfolders(DATA)
+        if not folder.name.startswith(UNFINISHED)
+    ]
     whole = [prepared for prepared in found if prepared]
     return sorted(whole, key=lambda set_: (set_.dataset, set_.shape, set_.images, set_.key))
 
@@ -58,24 +62,12 @@ def held(key: str, before_waiting: Callable[[], None] | None = None) -> Iterator
 
 def discard(folder: Path) -> None:
     """Delete a folder, its card first: it is never half there and usable."""
-    try:
-        (folder / CARD_FILE).unlink(missing_ok=True)
-        if folder.is_dir():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise cache_error(error) from error
+    folders.discard(folder, CARD_FILE)
 
 
 def sweep() -> None:
     """Delete what preparations left behind that were killed half-way."""
-    for folder in _folders():
+    for folder in folders.subfolders(DATA):
         if folder.name.startswith(UNFINISHED):
             with contextlib.suppress(BusyError), held(folder.name.removeprefix(UNFINISHED)):
                 discard(folder)
-
-
-def _folders() -> list[Path]:
-    try:
-        return sorted(path for path in (cache_folder() / DATA).iterdir() if path.is_dir())
-    except OSError:
-        return []

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import ENVIRONMENTS, cache_error, cache_folder
+from prumo.cache import folder as folders
+from prumo.cache.folder import ENVIRONMENTS, cache_folder
 from prumo.cache.reservation import reserved, was_reserved
 from prumo.environment.record import MARKER, read_environment
 from prumo.errors import BusyError, InputError, did_you_mean
@@ -25,7 +25,7 @@ def existing(request: Request) -> Environment | None:
 
 def environments() -> list[Environment]:
     """Every usable environment in the cache, by name."""
-    found = (read_environment(folder) for folder in _folders())
+    found = (read_environment(folder) for folder in folders.subfolders(ENVIRONMENTS))
     return [environment for environment in found if environment]
 
 
@@ -42,25 +42,12 @@ def remove(name: str) -> Environment:
 
 def discard(folder: Path) -> None:
     """Delete a folder, its marker first: it is never half there and usable."""
-    try:
-        (folder / MARKER).unlink(missing_ok=True)
-        if folder.is_dir():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise cache_error(error) from error
+    folders.discard(folder, MARKER)
 
 
 def sweep() -> None:
     """Delete what set-ups and removals left behind that were killed half-way."""
-    for folder in _folders():
+    for folder in folders.subfolders(ENVIRONMENTS):
         if was_reserved(folder.name) and not (folder / MARKER).exists():
             with contextlib.suppress(BusyError), reserved(folder.name):
                 discard(folder)
-
-
-def _folders() -> list[Path]:
-    folder = cache_folder() / ENVIRONMENTS
-    try:
-        return sorted(path for path in folder.iterdir() if path.is_dir())
-    except OSError:
-        return []
