@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from fakes_environment import GATE
 from heard_progress import Heard
-from prumo.environment import ensure, environments, find_framework
+from prumo.environment import ensure, environments, find_framework, session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +68,30 @@ def test_an_interrupted_set_up_removes_what_it_made(
     interrupter.join()
     assert not folder.exists()
     assert "removing what it made" in heard.said[-1]
-    assert _commands_in(folder) == []
+    _wait_until(lambda: not _commands_in(folder))
+
+
+def test_an_interrupt_while_a_command_starts_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(subprocess, "Popen", _InterruptedStart)
+    script = f"import time; {str(tmp_path)!r}; time.sleep({DEADLINE_SECONDS})"
+
+    with (tmp_path / "log").open("w+") as log, pytest.raises(KeyboardInterrupt):
+        session.Session(log, tmp_path / "log", log.fileno()).run(
+            [sys.executable, "-c", script], environment=os.environ, failure="it failed"
+        )
+
+    _wait_until(lambda: not _commands_in(tmp_path))
+
+
+class _InterruptedStart(subprocess.Popen[str]):
+    """Ctrl-C at the worst moment: the process is there and nobody holds it yet."""
+
+    def __init__(self, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **options)
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def test_two_set_ups_at_once_make_one_environment(folder: Path, tmp_path: Path) -> None:

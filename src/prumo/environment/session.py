@@ -8,6 +8,8 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -15,7 +17,7 @@ from typing import TYPE_CHECKING, TextIO
 from prumo.errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 LEASH = Path(__file__).with_name("leash.py")
 _STOP_SECONDS = 5.0
@@ -57,20 +59,35 @@ class Session:
         self.log.write(f"$ {shlex.join(command)}\n")
         self.log.flush()
         lines: list[str] = []
-        with self._start(command, environment) as process:
-            try:
-                for line in process.stdout or ():
-                    self.log.write(line)
-                    self.log.flush()
-                    lines.append(line.rstrip())
-                    on_line(lines[-1])
-            except BaseException:
-                _stop(process)
-                raise
+        with self._running(command, environment) as process:
+            for line in process.stdout or ():
+                self.log.write(line)
+                self.log.flush()
+                lines.append(line.rstrip())
+                on_line(lines[-1])
         if process.returncode:
             said = "".join(f"\n  {line}" for line in _meaningful(lines))
             raise CommandError(f"{failure}{said}\nthe whole log: {self.log_path}", lines)
         return lines
+
+    @contextmanager
+    def _running(
+        self, command: Sequence[str], environment: Mapping[str, str]
+    ) -> Iterator[subprocess.Popen[str]]:
+        """The command's process, ended before an error or an interrupt goes on."""
+        process: subprocess.Popen[str] | None = None
+        try:
+            with _interrupt_held_back():
+                process = self._start(command, environment)
+            yield process
+            process.wait()
+        except BaseException:
+            if process:
+                _stop(process)
+            raise
+        finally:
+            if process and process.stdout:
+                process.stdout.close()
 
     def _start(
         self, command: Sequence[str], environment: Mapping[str, str]
@@ -99,6 +116,22 @@ def is_network_trouble(line: str) -> bool:
     return line.startswith("WARNING:") and "etrying" in line
 
 
+@contextmanager
+def _interrupt_held_back() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: inside Popen it would lose a started process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupts: list[object] = []
+    before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(None))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        signal.raise_signal(signal.SIGINT)
+
+
 def _stop(process: subprocess.Popen[str]) -> None:
     """Let pip remove its temporary files, which can be large; then insist."""
     try:
@@ -108,6 +141,7 @@ def _stop(process: subprocess.Popen[str]) -> None:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _meaningful(lines: Sequence[str]) -> list[str]:
