@@ -8,12 +8,12 @@ import http.client
 import os
 import re
 import urllib.error
-import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError
+from prumo.http_answer import SCHEMES, BrokenConnectionError, chunks, opened
 
 if TYPE_CHECKING:
     import io
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PARTIAL = ".part"
-_CHUNK_BYTES = 1 << 18
-_TIMEOUT_SECONDS = 30.0
 _ATTEMPTS = 3
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-")
 
@@ -33,10 +31,6 @@ class _Refused(Exception):  # noqa: N818 (an answer, not a mistake of ours)
 
 class _Wrong(_Refused):
     """What came is not the published file; nothing of it is kept."""
-
-
-class _Broken(Exception):  # noqa: N818 (a state of the network)
-    """The connection ended before the file did."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ def _fetch(
     url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
 ) -> None:
     """Fill the stream from a URL; if what was there does not fit to it, from the beginning."""
-    if not url.startswith(("http://", "https://")):
+    if not url.startswith(SCHEMES):
         raise InputError(f"{url}: only http and https addresses can be fetched from")
     was_begun = stream.seek(0, os.SEEK_END) > 0
     try:
@@ -156,7 +150,7 @@ def _fill(
     for _ in range(_ATTEMPTS):
         try:
             _receive(url, file, stream, tell)
-        except _Broken as broken:
+        except BrokenConnectionError as broken:
             reason = str(broken)
             continue
         _check(file, stream)
@@ -170,37 +164,28 @@ def _receive(
     """What one answer gives, at the end of the stream."""
     start = stream.seek(0, os.SEEK_END)
     try:
-        answer = _opened(url, start)
+        answer = opened(url, {"Range": f"bytes={start}-"} if start else {})
     except urllib.error.HTTPError as error:
         if error.code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE and start:
             _empty(stream)
-            raise _Broken("what was there is longer than the file") from error
+            raise BrokenConnectionError("what was there is longer than the file") from error
         raise _Refused(f"{error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise _Refused(str(error.reason)) from error
     except (ValueError, http.client.InvalidURL) as error:
         raise _Refused(f"is not an address: {error}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise _Broken(f"no answer: {error}") from error
+        raise BrokenConnectionError(f"no answer: {error}") from error
     with answer:
         if start and not _continues(answer, start):
             _empty(stream)
-        for chunk in _chunks(answer):
+        for chunk in chunks(answer):
             if stream.tell() + len(chunk) > file.bytes:
                 _empty(stream)
                 raise _Wrong(f"gave more than the published {file.bytes} bytes")
             stream.write(chunk)
             tell(stream.tell())
     stream.flush()
-
-
-def _opened(url: str, start: int) -> http.client.HTTPResponse:
-    headers = {"Range": f"bytes={start}-"} if start else {}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 (the scheme is checked)
-    answer: http.client.HTTPResponse = urllib.request.urlopen(  # noqa: S310 (as above)
-        request, timeout=_TIMEOUT_SECONDS
-    )
-    return answer
 
 
 def _continues(answer: http.client.HTTPResponse, start: int) -> bool:
@@ -211,19 +196,6 @@ def _continues(answer: http.client.HTTPResponse, start: int) -> bool:
     if given is None or int(given[1]) != start:
         raise _Refused("the server continued the file at another place than asked")
     return True
-
-
-def _chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
-    while True:
-        try:
-            chunk = answer.read(_CHUNK_BYTES)
-        except (OSError, http.client.HTTPException) as error:
-            raise _Broken(f"the connection broke: {error}") from error
-        if not chunk:
-            break
-        yield chunk
-    if answer.length:
-        raise _Broken(f"the connection ended {answer.length} bytes early")
 
 
 def _check(file: RemoteFile, stream: io.BufferedRandom) -> None:

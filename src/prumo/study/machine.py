@@ -7,7 +7,10 @@ from pydantic import Field
 from prumo.study.section import Section, Text, written_as
 from prumo.study.training_parameters import Device
 
-_PRICE = r"[a-z0-9-]+/[A-Za-z0-9._-]+@[a-z0-9-]+"
+PROVIDER = r"[a-z0-9-]+"
+SKU = r"[A-Za-z0-9._+-]+"
+REGION = r"[a-z0-9-]+"
+_PRICE = f"{PROVIDER}/{SKU}@{REGION}"
 
 Price = Annotated[
     Text,

@@ -1,0 +1,307 @@
+"""`prumo price`: what machines and services cost, where, by whom and since when."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import click
+
+from prumo.cli.price_table import (
+    finding_json,
+    intake_json,
+    price_json,
+    print_findings,
+    print_intake,
+    print_price,
+    print_prices,
+)
+from prumo.cli.shown_progress import shown_progress
+from prumo.price.catalog import load_catalog
+from prumo.price.endpoints import ENDPOINTS
+from prumo.price.intake import take_in
+from prumo.price.lint import MAX_AGE_DAYS, lint
+from prumo.price.own import own_folder, own_prices
+from prumo.price.price import Kind, Purchase
+from prumo.price.search import Search, find, other_currencies, select
+from prumo.price.sources import SOURCES, read_files
+from prumo.price.sources.document import Origin
+from prumo.price.update import Wish
+from prumo.price.update import update as update_prices
+
+SOME_WRONG = 1
+SOME_FAILED = 2
+_LIMIT = 100
+
+EPILOG = """\b
+Examples:
+  prumo price find --gpu T4 --max 1.0
+  prumo price show azure/Standard_NC4as_T4_v3 --region eastus
+  prumo price update --provider azure --region brazilsouth
+  prumo price import gcp/vms.csv --as-of 2026-11-14
+"""
+
+_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+_limit = click.option(
+    "--limit",
+    type=click.IntRange(0),
+    default=_LIMIT,
+    show_default=True,
+    help="Most rows that are shown; 0 shows all.",
+)
+_form = click.option(
+    "--from", "form", type=click.Choice(list(SOURCES)), help="The form; told by itself if it can."
+)
+_provider_of_file = click.option(
+    "--provider", default="", help="Whose prices they are, where the file does not say."
+)
+_as_of = click.option(
+    "--as-of",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Of which day they are, where the file does not say.",
+)
+
+
+@click.group(epilog=EPILOG)
+def command() -> None:
+    """Show, check and update what machines and services cost.
+
+    Prumo ships a dated catalog; prices that you import or fetch stand beside it in the cache, and
+    the newest of a name counts. A study names a price as provider/sku@region.
+    """
+
+
+@command.command("list", epilog="Example:  prumo price list --provider gcp")
+@click.option("--provider", default="", help="Only of this provider.")
+@click.option("--region", default="", help="Only in this region.")
+@_limit
+@_json
+def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
+    """List the prices that are known, each with its source and date."""
+    prices = select(load_catalog().prices, provider, region)
+    if as_json:
+        _print_json([price_json(price) for price in prices])
+    else:
+        print_prices(prices, limit)
+        click.echo("`prumo price lint` tells which of them are old or doubtful")
+
+
+@command.command("find", epilog="Example:  prumo price find --gpu T4 --max 1.0 --spot")
+@click.option("--gpu", default="", help="The accelerator: T4, A100, tpu-v5litepod.")
+@click.option("--max", "maximum", type=float, help="The most that it may cost, for its unit.")
+@click.option("--provider", default="", help="Only of this provider.")
+@click.option("--region", default="", help="Only in this region.")
+@click.option("--vcpus", type=float, help="At least so many vCPUs.")
+@click.option("--memory", "memory_gib", type=float, metavar="GIB", help="At least so much memory.")
+@click.option("--spot", is_flag=True, help="By the price of a spot machine.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in Kind]),
+    help="What is paid for; without it, all that is paid by the hour.",
+)
+@click.option("--currency", default="USD", show_default=True, help="Only prices in this currency.")
+@_limit
+@_json
+def find_prices(  # noqa: PLR0913 (one for each option)
+    gpu: str,
+    maximum: float | None,
+    provider: str,
+    region: str,
+    vcpus: float | None,
+    memory_gib: float | None,
+    spot: bool,
+    kind: str | None,
+    currency: str,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Find machines and services, the cheapest first."""
+    search = Search(
+        gpu=gpu,
+        maximum=maximum,
+        provider=provider,
+        region=region,
+        vcpus=vcpus,
+        memory_gib=memory_gib,
+        purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
+        kind=Kind(kind) if kind else None,
+        currency=currency,
+    )
+    prices = load_catalog().prices
+    found = find(prices, search)
+    if as_json:
+        _print_json([price_json(price) for price in found])
+    else:
+        print_prices(found, limit)
+        if others := other_currencies(prices, search):
+            left_out = " and ".join(others)
+            click.echo(f"amounts in {left_out} are left out by --currency {currency}")
+
+
+@command.command(
+    "show", epilog="Example:  prumo price show azure/Standard_NC4as_T4_v3 --region eastus --json"
+)
+@click.argument("name", metavar="PROVIDER/SKU[@REGION]")
+@click.option("--region", default="", help="The region, if NAME does not say it.")
+@_json
+def show(name: str, region: str, as_json: bool) -> None:
+    """Show one price and where it comes from."""
+    if region and "@" in name:
+        raise click.UsageError(f"'{name}' names a region already: leave --region out")
+    catalog = load_catalog()
+    price = catalog.named(f"{name}@{region}" if region else name)
+    findings = lint([price], _today())
+    if as_json:
+        found = [finding_json(finding) for finding in findings]
+        _print_json({**price_json(price), "findings": found})
+        return
+    kept = str(own_folder()) if price.name in catalog.own else "the catalog that Prumo ships"
+    print_price(price, kept, findings, _today())
+
+
+@command.command("lint", epilog="Example:  prumo price lint gcp/vms.csv --as-of 2026-11-14")
+@click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
+@_form
+@_provider_of_file
+@_as_of
+@click.option(
+    "--max-age",
+    "max_age_days",
+    type=click.IntRange(0),
+    default=MAX_AGE_DAYS,
+    show_default=True,
+    metavar="DAYS",
+    help="From what age on a price is stale.",
+)
+@_json
+def lint_prices(  # noqa: PLR0913 (one for each option)
+    files: tuple[Path, ...],
+    form: str | None,
+    provider: str,
+    as_of: datetime | None,
+    max_age_days: int,
+    as_json: bool,
+) -> None:
+    """Tell what is wrong or doubtful in FILE, or in the catalog.
+
+    Zeros, negative amounts, made-up amounts, spot dearer than on demand, duplicates, missing or
+    old dates, missing sources, unknown currencies.
+
+    Exit codes: 0 nothing is wrong in FILE or in prices of your own (what is old in the shipped
+    catalog is only told), 1 something is, 2 it cannot be read.
+    """
+    today = _today()
+    if files:
+        prices = read_files(files, form or "", Origin(provider, _day(as_of)))
+        own, shipped = lint(prices, today, max_age_days), []
+        count, title = len(prices), ", ".join(file.name for file in files)
+    else:
+        brought, catalog = own_prices(), load_catalog()
+        delivered = [price for price in catalog.prices if price.name not in catalog.own]
+        own, shipped = lint(brought, today, max_age_days), lint(delivered, today, max_age_days)
+        count, title = len(brought) + len(delivered), "your own prices"
+    if as_json:
+        _print_json(
+            {
+                "prices": count,
+                "findings": [finding_json(finding) for finding in own],
+                "shipped": [finding_json(finding) for finding in shipped],
+            }
+        )
+    else:
+        print_findings(shipped, "shipped catalog")
+        print_findings(own, title)
+        click.echo(f"{count} prices, {len(own) + len(shipped)} findings")
+    if own:
+        sys.exit(SOME_WRONG)
+
+
+@command.command("import", epilog="Example:  prumo price import gcp/vms.csv --as-of 2026-11-14")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@_form
+@_provider_of_file
+@_as_of
+@_json
+def import_prices(
+    files: tuple[Path, ...],
+    form: str | None,
+    provider: str,
+    as_of: datetime | None,
+    as_json: bool,
+) -> None:
+    """Take prices from FILE... into your own catalog.
+
+    SkyPilot's catalogs (vms.csv), offer files of the AWS price list (JSON or CSV), pages of the
+    Azure Retail Prices API (JSON), and plain tables (CSV). Rows that are of no use are left out and
+    told.
+    """
+    prices = read_files(files, form or "", Origin(provider, _day(as_of)))
+    intake = take_in(prices, ", ".join(map(str, files)), _today())
+    if as_json:
+        _print_json(intake_json(intake))
+    else:
+        print_intake(intake, ", ".join(file.name for file in files))
+
+
+@command.command(epilog="Example:  prumo price update --provider azure --region brazilsouth")
+@click.option("--provider", "providers", multiple=True, help="Only this one; repeatable.")
+@click.option("--region", "regions", multiple=True, help="In this region; repeatable.")
+@click.option("--sku", "skus", multiple=True, help="Of this machine or service; repeatable.")
+@click.option("--all", "every_sku", is_flag=True, help="Of every SKU that the provider has there.")
+@click.option(
+    "--from",
+    "endpoint",
+    type=click.Choice(list(ENDPOINTS)),
+    help="Whom to ask.  [default: azure for azure, aws for sagemaker, else skypilot]",
+)
+@_json
+def update(  # noqa: PLR0913 (one for each option)
+    providers: tuple[str, ...],
+    regions: tuple[str, ...],
+    skus: tuple[str, ...],
+    every_sku: bool,
+    endpoint: str | None,
+    as_json: bool,
+) -> None:
+    """Fetch prices from public services; no account is needed.
+
+    Without options, everything that the catalog knows. Azure's Retail Prices API, the AWS price
+    list (EC2's is 300 MB for each region, without spot prices) and SkyPilot's catalogs on GitHub
+    are asked. What fails leaves the known prices as they are.
+    """
+    wish = Wish(providers, regions, skus, every_sku, endpoint or "")
+    with shown_progress() as progress:
+        outcomes = update_prices(wish, progress, _today())
+    if as_json:
+        _print_json(
+            {
+                outcome.provider: intake_json(outcome.intake)
+                if outcome.intake
+                else {"failure": outcome.failure}
+                for outcome in outcomes
+            }
+        )
+    for outcome in outcomes:
+        if outcome.failure:
+            click.echo(f"prumo: {outcome.provider}: {outcome.failure}", err=True)
+        elif outcome.intake and not as_json:
+            print_intake(outcome.intake, outcome.provider)
+    if any(outcome.failure for outcome in outcomes):
+        sys.exit(SOME_FAILED)
+
+
+def _print_json(content: object) -> None:
+    click.echo(json.dumps(content, indent=2))
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _day(given: datetime | None) -> date | None:
+    return given.date() if given else None

@@ -1,0 +1,1 @@
+"""Dated catalogs and billing rules: time into money."""

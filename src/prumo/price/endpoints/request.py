@@ -1,0 +1,146 @@
+"""Asking a public price service: bounded retries, and patience where it asks for some."""
+
+from __future__ import annotations
+
+import csv
+import email.utils
+import http.client
+import io
+import json
+import tempfile
+import time
+import urllib.error
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from prumo.errors import DownloadError
+from prumo.http_answer import BrokenConnectionError, chunks, opened
+from prumo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    from prumo.progress import Progress
+
+ATTEMPTS = 4
+FIRST_WAIT_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 60.0
+_PASSING_FAULTS = {
+    http.HTTPStatus.REQUEST_TIMEOUT,
+    http.HTTPStatus.TOO_MANY_REQUESTS,
+    http.HTTPStatus.INTERNAL_SERVER_ERROR,
+    http.HTTPStatus.BAD_GATEWAY,
+    http.HTTPStatus.SERVICE_UNAVAILABLE,
+    http.HTTPStatus.GATEWAY_TIMEOUT,
+}
+_MEGABYTE = 1_000_000
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Whose prices are wanted: where and, unless all are, which."""
+
+    provider: str
+    regions: tuple[str, ...]
+    skus: tuple[str, ...]
+    """None where every SKU is wanted."""
+
+
+class _PassingError(Exception):
+    """The service may answer another time."""
+
+    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_seconds = wait_seconds
+
+
+def fetch_json(url: str, title: str, progress: Progress) -> Any:  # noqa: ANN401 (whatever it holds)
+    """The JSON at a URL; one that is cut off is asked for again."""
+    return fetch(url, title, progress, _json)
+
+
+def fetch(url: str, title: str, progress: Progress, read: Callable[[TextIO], T]) -> T:
+    """What `read` makes of the text at a URL, which has come whole when it is called."""
+    progress.show(title)
+    place, reason = url.partition("?")[0], ""
+    for attempt in range(ATTEMPTS):
+        try:
+            with tempfile.TemporaryFile() as file:
+                _receive(url, file, title, progress)
+                file.seek(0)
+                return read(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+        except _PassingError as fault:
+            reason = str(fault)
+            wait_seconds = fault.wait_seconds or FIRST_WAIT_SECONDS * 2**attempt
+            if wait_seconds > LONGEST_WAIT_SECONDS:
+                raise DownloadError(
+                    f"{place}: {reason}; it asks to be left alone for {wait_seconds:.0f} s: "
+                    "call again after that"
+                ) from fault
+            if attempt + 1 < ATTEMPTS:
+                progress.say(f"{title}: {reason}; trying again in {wait_seconds:.0f} s")
+                time.sleep(wait_seconds)
+        except UnicodeDecodeError as error:
+            raise DownloadError(f"{place}: is no text in UTF-8") from error
+        except csv.Error as error:
+            raise DownloadError(f"{place}: is no table: {error}") from error
+    raise DownloadError(f"{place}: {reason}, {ATTEMPTS} times; the prices known so far are kept")
+
+
+def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
+    place = url.partition("?")[0]
+    try:
+        with opened(url, {"User-Agent": f"prumo/{__version__}"}) as answer:
+            size = answer.length or 0
+            if size > _MEGABYTE:
+                title = f"{title} ({size / _MEGABYTE:.0f} MB)"
+            for chunk in chunks(answer):
+                file.write(chunk)
+                progress.show(title, _advance(file.tell(), size))
+    except urllib.error.HTTPError as error:
+        reason = f"{error.code} {error.reason}"
+        if error.code in _PASSING_FAULTS:
+            raise _PassingError(reason, _asked_wait(error.headers.get("Retry-After"))) from error
+        raise DownloadError(f"{place}: {reason}") from error
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise _PassingError("no answer in time") from error
+        raise DownloadError(f"{place}: {error.reason}") from error
+    except (ValueError, http.client.InvalidURL) as error:
+        raise DownloadError(f"{place}: is not an address: {error}") from error
+    except (
+        BrokenConnectionError,
+        TimeoutError,
+        ConnectionError,
+        http.client.HTTPException,
+    ) as error:
+        raise _PassingError(str(error) or "the connection broke") from error
+
+
+def _advance(done: int, size: int) -> str:
+    return f"{100 * done // size} %" if size else f"{done / _MEGABYTE:.1f} MB"
+
+
+def _asked_wait(retry_after: str | None) -> float | None:
+    """The seconds that a service asks for, which writes them as a number or as a date."""
+    if not retry_after:
+        return None
+    try:
+        if retry_after.strip().isdigit():
+            return float(retry_after)
+        until = email.utils.parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    # HTTP dates are in UTC, also where one does not say so.
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+
+
+def _json(text: TextIO) -> Any:  # noqa: ANN401 (whatever the JSON holds)
+    try:
+        return json.load(text)
+    except ValueError as error:
+        raise _PassingError(f"the answer is no whole JSON: {error}") from error
