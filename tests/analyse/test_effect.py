@@ -46,6 +46,24 @@ def test_a_single_run_at_a_level_leaves_its_mean_without_an_interval() -> None:
     assert effects[1].interval.half_width is not None
 
 
+def test_a_published_mean_below_zero_is_no_amount() -> None:
+    published = summarise(_runs({"C1": (1, "a", [-5.0])}), ["batch"], ["seconds"]).with_columns(
+        n=3, standard_deviation=1.0, minimum=pl.lit(None, pl.Float64)
+    )
+
+    # Minus six, five and four have this mean and this deviation.
+    assert mean_of_means(published, 0.95).low == mean_interval([-6.0, -5.0, -4.0]).low
+
+
+def test_levels_are_told_as_a_study_writes_them() -> None:
+    runs = _runs({"C1": (1, "a", FAST), "C2": (2, "a", SLOW)}).with_columns(
+        amp=pl.col("batch") == 1
+    )
+    effects = main_effects(summarise(runs, ["amp"], ["seconds"]), ["amp"], "seconds")
+
+    assert [effect.level for effect in effects] == ["true", "false"]
+
+
 def test_a_missing_combination_unbalances_a_study() -> None:
     whole = {"C1": (1, "a", FAST), "C2": (1, "b", FAST), "C3": (2, "a", SLOW), "C4": (2, "b", SLOW)}
     factors = ["batch", "kind"]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
+from math import inf, sqrt
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE, Interval, t_quantile
+from prumo.analyse.interval import DEFAULT_CONFIDENCE, Interval, lowest_mean, t_quantile
+from prumo.analyse.metric import metric_of
+from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +35,7 @@ def main_effects(
     """The level means of every factor that varies, in the order of factors and levels."""
     table = summary.filter(pl.col("metric") == metric)
     return [
-        LevelMean(factor, str(level), group.height, mean_of_means(group, confidence))
+        LevelMean(factor, level_text(level), group.height, mean_of_means(group, confidence))
         for factor in varying(table, factors)
         for (level,), group in table.group_by(factor, maintain_order=True)
     ]
@@ -62,14 +64,22 @@ def mean_of_means(scenarios: pl.DataFrame, confidence: float) -> Interval:
     count = scenarios.height
     mean = float(scenarios.select(pl.col("mean").mean()).item())
     n = int(scenarios["n"].sum())
+    floor = lowest_mean(mean, confidence) if _are_amounts(scenarios) else -inf
     if scenarios["standard_deviation"].null_count():
-        return Interval(n, mean, None)
+        return Interval(n, mean, None, floor)
     variances = [
         (row["standard_deviation"] ** 2 / row["n"], row["n"] - 1)
         for row in scenarios.iter_rows(named=True)
     ]
     total = sum(variance for variance, _ in variances)
     if total == 0:
-        return Interval(n, mean, 0.0)
+        return Interval(n, mean, 0.0, floor)
     degrees_of_freedom = total**2 / sum(variance**2 / degrees for variance, degrees in variances)
-    return Interval(n, mean, t_quantile(confidence, degrees_of_freedom) * sqrt(total) / count)
+    half_width = t_quantile(confidence, degrees_of_freedom) * sqrt(total) / count
+    return Interval(n, mean, half_width, floor)
+
+
+def _are_amounts(scenarios: pl.DataFrame) -> bool:
+    # A published summary tells a mean and no minimum.
+    least = scenarios["minimum"].fill_null(scenarios["mean"])
+    return metric_of(scenarios["metric"][0]).is_amount and bool((least >= 0).all())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prumo.message import Message
+    from prumo.results.record import Spread
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,9 @@ class Evidence:
     confidence: float
     unreadable: Sequence[str] = ()
     unfinished: Sequence[str] = ()
-    unproven: Sequence[str] = ()
+    spreads: Mapping[str, Mapping[str, Spread]] = field(default_factory=dict)
+    """Scenario → metric → what was published of its spread, where a run is a summary."""
+    unproven: Sequence[Message] = ()
     """Networks that several frameworks trained and no check found equal, with the frameworks."""
 
     @property
@@ -38,10 +43,15 @@ class Evidence:
         """The conditions of the runs whose figures hold."""
         return self.conditions.join(self.finished.select("run"), on="run", how="semi")
 
+    def is_summary(self, scenario: str) -> bool:
+        """Whether a scenario's run is a published mean that was given with its spread."""
+        spread = self.spreads.get(scenario, {}).get(self.metric or "")
+        return spread is not None and spread.gives_interval
+
     def values_by_scenario(self) -> Iterator[tuple[str, list[float]]]:
         """The main metric's values in each scenario."""
         if self.metric is None:
             return
-        for (scenario,), group in self.finished.group_by("scenario", maintain_order=True):
-            if values := group[self.metric].drop_nulls().to_list():
-                yield str(scenario), values
+        known = self.finished.drop_nulls(self.metric)
+        groups = known.group_by("scenario", maintain_order=True).agg(self.metric)
+        yield from groups.iter_rows()

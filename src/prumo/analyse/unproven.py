@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prumo.message import Message
 from prumo.results.equality import ProofState
 from prumo.results.trained import trained_architectures
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from prumo.results.record import RunRecord
 
 
-def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[str]:
+def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[Message]:
     """The networks that several frameworks trained and were not found equal in, in words."""
     proven = {
         (network.architecture, row.framework)
@@ -23,7 +24,14 @@ def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[st
         if row.state is ProofState.EQUAL
     }
     return [
-        f"{architecture.network} at {architecture.image_size} pixels ({' / '.join(frameworks)})"
+        Message(
+            "{network} at {size} pixels ({frameworks})",
+            {
+                "network": architecture.network,
+                "size": architecture.image_size,
+                "frameworks": " / ".join(frameworks),
+            },
+        )
         for architecture, frameworks in trained_architectures(records).items()
         if len(frameworks) > 1 and not {(architecture, name) for name in frameworks} <= proven
     ]

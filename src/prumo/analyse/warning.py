@@ -6,15 +6,19 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from prumo.analyse import circumstance
 from prumo.analyse.drift import drift_over_order
-from prumo.analyse.interval import relative_half_width_percent
 from prumo.analyse.outlier import grubbs_p_value
+from prumo.analyse.resolution import coarse_clock
+from prumo.analyse.summary import summarise
 from prumo.analyse.warning_kind import WarningKind
 from prumo.analyse.wording import counted, listed
+from prumo.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from prumo.analyse.evidence import Evidence
 
@@ -34,7 +38,7 @@ class ResultWarning:
     """One warning about these results."""
 
     kind: WarningKind
-    message: str
+    message: Message
 
     @property
     def name(self) -> str:
@@ -42,9 +46,9 @@ class ResultWarning:
         return self.kind.name.lower()
 
     @property
-    def advice(self) -> str:
+    def advice(self) -> Message:
         """What to do about it."""
-        return self.kind.value
+        return Message(self.kind.value)
 
 
 def find_warnings(evidence: Evidence) -> list[ResultWarning]:
@@ -56,52 +60,77 @@ def find_warnings(evidence: Evidence) -> list[ResultWarning]:
     ]
 
 
-def _unreadable(evidence: Evidence) -> str | None:
-    if not evidence.unreadable:
-        return None
-    count = counted(len(evidence.unreadable), "run folder")
-    return f"{count} could not be read and is not in any figure: {listed(evidence.unreadable)}."
-
-
-def _unfinished(evidence: Evidence) -> str | None:
-    if not evidence.unfinished:
-        return None
-    count = counted(len(evidence.unfinished), "run")
-    return f"{count} began and did not end yet, or was stopped: {listed(evidence.unfinished)}."
-
-
-def _unproven(evidence: Evidence) -> str | None:
-    if not evidence.unproven:
-        return None
-    return f"Nothing proves that frameworks train the same network: {listed(evidence.unproven)}."
-
-
-def _few_runs(evidence: Evidence) -> str | None:
-    single = [name for name, values in evidence.values_by_scenario() if len(values) == 1]
-    if not single:
-        return None
-    return (
-        f"A single finished run in {counted(len(single), 'scenario')}, "
-        f"so no interval can be given: {listed(single)}."
+def unreadable_message(folders: Sequence[str]) -> Message:
+    """Which run folders are in no figure."""
+    return Message(
+        "{count} run folder could not be read and is not in any figure: {names}.",
+        {"count": len(folders), "names": listed(folders)},
+        "{count} run folders could not be read and are not in any figure: {names}.",
     )
 
 
-def _wide_interval(evidence: Evidence) -> str | None:
-    wide = [
-        f"{name} (±{width:.0f} %)"
+def _unreadable(evidence: Evidence) -> Message | None:
+    return unreadable_message(evidence.unreadable) if evidence.unreadable else None
+
+
+def _unfinished(evidence: Evidence) -> Message | None:
+    if not evidence.unfinished:
+        return None
+    return Message(
+        "{count} run began and did not end yet, or was stopped: {names}.",
+        {"count": len(evidence.unfinished), "names": listed(evidence.unfinished)},
+        "{count} runs began and did not end yet, or were stopped: {names}.",
+    )
+
+
+def _unproven(evidence: Evidence) -> Message | None:
+    if not evidence.unproven:
+        return None
+    return Message(
+        "Nothing proves that frameworks train the same network: {names}.",
+        {"names": listed(evidence.unproven)},
+    )
+
+
+def _few_runs(evidence: Evidence) -> Message | None:
+    single = [
+        name
         for name, values in evidence.values_by_scenario()
-        if (width := relative_half_width_percent(values, evidence.confidence)) is not None
-        and width > WIDE_HALF_WIDTH_PERCENT
+        if len(values) == 1 and not evidence.is_summary(name)
+    ]
+    if not single:
+        return None
+    return Message(
+        "A single finished run in {scenarios}, so no interval can be given: {names}.",
+        {"scenarios": counted(len(single), "scenario"), "names": listed(single)},
+    )
+
+
+def _wide_interval(evidence: Evidence) -> Message | None:
+    if evidence.metric is None:
+        return None
+    summary = summarise(
+        evidence.runs, (), [evidence.metric], evidence.confidence, evidence.spreads
+    ).filter(pl.col("mean") != 0)
+    percent = 100 * (pl.col("ci_high") - pl.col("mean")) / pl.col("mean").abs()
+    wide = [
+        Message("{scenario} (±{width:.0f} %)", {"scenario": name, "width": width})
+        for name, width in summary.select("scenario", percent).rows()
+        if width is not None and width > WIDE_HALF_WIDTH_PERCENT
     ]
     if not wide:
         return None
-    return (
-        f"The interval is wider than ±{WIDE_HALF_WIDTH_PERCENT:.0f} % of the mean in "
-        f"{counted(len(wide), 'scenario')}: {listed(wide)}."
+    return Message(
+        "The interval is wider than ±{limit:.0f} % of the mean in {scenarios}: {names}.",
+        {
+            "limit": WIDE_HALF_WIDTH_PERCENT,
+            "scenarios": counted(len(wide), "scenario"),
+            "names": listed(wide),
+        },
     )
 
 
-def _outliers(evidence: Evidence) -> str | None:
+def _outliers(evidence: Evidence) -> Message | None:
     groups = [
         (name, values)
         for name, values in evidence.values_by_scenario()
@@ -115,38 +144,45 @@ def _outliers(evidence: Evidence) -> str | None:
     ]
     if not found:
         return None
-    return (
-        f"One run stands far from its replications in {counted(len(found), 'scenario')}: "
-        f"{listed(found)}."
+    return Message(
+        "One run stands far from its replications in {scenarios}: {names}.",
+        {"scenarios": counted(len(found), "scenario"), "names": listed(found)},
     )
 
 
-def _drift(evidence: Evidence) -> str | None:
+def _drift(evidence: Evidence) -> Message | None:
     if evidence.metric is None:
         return None
-    drift = drift_over_order(evidence.finished, evidence.metric)
+    # The rows of a published table stand in no order of time.
+    imported = evidence.conditions.filter("imported")
+    measured = evidence.finished.join(imported, on="run", how="anti")
+    drift = drift_over_order(measured, evidence.metric)
     if drift is None or drift.p_value >= DRIFT_P_VALUE:
         return None
-    return (
-        f"{evidence.metric} changed with the order of the runs: about "
-        f"{drift.change_percent:+.1f} % from the first to the last."
+    return Message(
+        "{metric} changed with the order of the runs: about {change:+.1f} % from the first to the "
+        "last.",
+        {"metric": evidence.metric, "change": drift.change_percent},
     )
 
 
-CHECKS: dict[WarningKind, Callable[[Evidence], str | None]] = {
+CHECKS: dict[WarningKind, Callable[[Evidence], Message | None]] = {
     WarningKind.UNREADABLE: _unreadable,
     WarningKind.UNFINISHED: _unfinished,
     WarningKind.UNPROVEN: _unproven,
     WarningKind.SEVERAL_MACHINES: circumstance.several_machines,
+    WarningKind.SAME_COMPUTER: circumstance.same_computer,
     WarningKind.MIXED_VERSIONS: circumstance.mixed_versions,
     WarningKind.MIXED_SETTINGS: circumstance.mixed_settings,
     WarningKind.MIXED_DATA: circumstance.mixed_data,
+    WarningKind.UNEQUAL_DATA: circumstance.unequal_data,
     WarningKind.DRIFT: _drift,
     WarningKind.SWAP_USED: circumstance.swap_used,
     WarningKind.NOISY_MACHINE: circumstance.noisy_machine,
     WarningKind.FEW_RUNS: _few_runs,
     WarningKind.WIDE_INTERVAL: _wide_interval,
     WarningKind.OUTLIERS: _outliers,
+    WarningKind.CLOCK_RESOLUTION: coarse_clock,
     WarningKind.ODD_LOSS: circumstance.odd_loss,
     WarningKind.GENERATED_DATA: circumstance.generated_data,
     WarningKind.SAMPLER_COSTLY: circumstance.sampler_costly,

@@ -28,6 +28,11 @@ class WarningKind(StrEnum):
         "The machine changed while the study ran: heat, frequency limits or other load. Let it "
         "settle first, keep `order: interleaved`, and repeat the study."
     )
+    CLOCK_RESOLUTION = (
+        "A difference smaller than such a step is not seen, and equal times may be unequal. Time "
+        "more work at once (more epochs, more images, larger batches), or take the times from a "
+        "finer clock."
+    )
     SAMPLER_COSTLY = "Raise `measure.sample_seconds`: the sampler took part of what it measured."
     NO_SAMPLES = (
         "CPU, memory, GPU and energy figures of these runs are missing or stop early; the notes in "
@@ -59,6 +64,11 @@ class WarningKind(StrEnum):
         "Differences between scenarios may be differences between machines. Make `machine` a "
         "factor of the study, or compare only runs of one machine."
     )
+    SAME_COMPUTER = (
+        "Run the part of each machine on that machine (`prumo run --only`) and bring the results "
+        "together with `prumo merge`; until then believe no difference between these machines, in "
+        "time or in cost."
+    )
     MIXED_VERSIONS = (
         "Part of the spread comes from the versions, and the mean is of neither. Name the versions "
         "under `versions` in the study and repeat the runs that were made with others."
@@ -66,6 +76,10 @@ class WarningKind(StrEnum):
     MIXED_DATA = (
         "The files of the data set changed between the runs, and the mean is of neither. Put the "
         "old files back, or repeat the study in a results folder of its own."
+    )
+    UNEQUAL_DATA = (
+        "Differences between these scenarios may be differences between their data. Give all of "
+        "them the same files under `workload.data`, and repeat the ones that had others."
     )
     UNPROVEN = (
         "The differences between these frameworks may be differences between networks. "

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from prumo.message import Message, Series
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAMES_SHOWN = 8
 
 
-def counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> Message:
     """A number of things.
 
-    >>> counted(1, "run"), counted(2, "run")
+    >>> str(counted(1, "run")), str(counted(2, "run"))
     ('1 run', '2 runs')
     """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return Message(f"{{count}} {noun}", {"count": number}, f"{{count}} {noun}s")
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[object]) -> Message | Series:
     """The first names of a list, and how many there are more."""
-    shown = ", ".join(names[:NAMES_SHOWN])
+    shown = Series(tuple(names[:NAMES_SHOWN]))
     left = len(names) - NAMES_SHOWN
-    return f"{shown} and {left} more" if left > 0 else shown
+    return (
+        Message("{names} and {count} more", {"names": shown, "count": left}) if left > 0 else shown
+    )

@@ -15,6 +15,8 @@ STATISTICS: dict[str, pl.DataType] = {
     "median": pl.Float64(),
     "minimum": pl.Float64(),
     "maximum": pl.Float64(),
+    "bootstrap_low": pl.Float64(),
+    "bootstrap_high": pl.Float64(),
 }
 RESERVED = frozenset({*IDENTITY_COLUMNS, *OUTCOME_COLUMNS, "metric", "unit", *STATISTICS})
 

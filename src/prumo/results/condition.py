@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from prumo.message import Message, Series
 from prumo.study.parameters import MACHINE_NAMES
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ STATED: dict[str, pl.DataType | type[pl.DataType]] = {
     "machine": pl.String,
     "machine_level": pl.String,
     "cores": pl.Int64,
+    "clock_step_seconds": pl.Float64,
     "device": pl.String,
     "threads": pl.Int64,
     "settings": pl.String,
     "versions": pl.String,
+    "data_asked": pl.String,
     "data_source": pl.String,
     "data_content": pl.String,
     "imported": pl.Boolean,
@@ -32,6 +35,8 @@ STATED: dict[str, pl.DataType | type[pl.DataType]] = {
     "sampler_cpu_seconds": pl.Float64,
     "anomalies": pl.List(pl.String),
 }
+# What decides which files are read; the size that images are brought to does not.
+DATA_PARAMETERS = ("dataset", "images", "only_class")
 SAMPLED = ("cpu_percent_mean", "tree_cpu_percent_mean", "steal_percent_mean")
 
 
@@ -50,18 +55,22 @@ def conditions_of(records: Iterable[RunRecord], usage: pl.DataFrame) -> pl.DataF
 
 def machine_name(machine: dict[str, Any]) -> str | None:
     """One line that is the same for two runs when they ran on the same machine."""
+    return str(machine_facts(machine)) or None
+
+
+def machine_facts(machine: dict[str, Any]) -> Series:
+    """The name of a machine and what it is, for readers of any language."""
     cpu, memory = _part(machine, "cpu"), _part(machine, "memory")
     host = _part(machine, "host")
-    words = [cpu.get("model"), cpu.get("architecture")]
-    facts = [next((str(word) for word in words if word), "")]
-    if cores := cpu.get("logical_cores"):
-        facts.append(f"{cores} cores")
+    facts: list[object] = [word for word in (cpu.get("model"), cpu.get("architecture")) if word][:1]
+    if isinstance(cores := cpu.get("logical_cores"), int):
+        facts.append(Message("{count} core", {"count": cores}, "{count} cores"))
     if total := memory.get("total_bytes"):
         facts.append(f"{total / 2**30:.0f} GiB")
     # A container's name is new every time it starts, so it says nothing of the machine.
     name = "" if host.get("container") else str(host.get("name") or "")
-    described = ", ".join(fact for fact in facts if fact)
-    return ": ".join(text for text in (name, described) if text) or None
+    described = Series(tuple(facts))
+    return Series(tuple(part for part in (name, described) if str(part)), ": ")
 
 
 def versions_text(versions: dict[str, str]) -> str:
@@ -84,10 +93,12 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "machine": machine_name(record.machine),
         "machine_level": str(level),
         "cores": _part(record.machine, "cpu").get("logical_cores"),
+        "clock_step_seconds": _part(record.machine, "host").get("clock_step_seconds"),
         "device": record.device or None,
         "threads": record.threads,
         "settings": json.dumps(record.settings, sort_keys=True) if record.settings else None,
         "versions": versions_text(dict(sorted(record.versions.items()))) or None,
+        "data_asked": _data_asked(record.parameters),
         "data_source": None if source is None else str(source),
         "data_content": str(record.data.get("content") or "") or None,
         "imported": bool(record.imported),
@@ -95,6 +106,12 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "sampler_cpu_seconds": sampler.cpu_seconds if sampler else None,
         "anomalies": record.anomalies,
     }
+
+
+def _data_asked(parameters: dict[str, Any]) -> str | None:
+    """One line that is the same for two runs when they asked for the same files."""
+    asked = {name: parameters[name] for name in DATA_PARAMETERS if name in parameters}
+    return json.dumps(asked, sort_keys=True, default=str) if asked else None
 
 
 def _part(machine: dict[str, Any], name: str) -> dict[str, Any]:

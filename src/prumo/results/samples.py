@@ -1,4 +1,4 @@
-"""What the sampler saw: samples.csv files as one lazy table, and one row of usage per run."""
+"""What the sampler saw: samples.csv files as one lazy table, or run by run."""
 
 from __future__ import annotations
 
@@ -6,53 +6,44 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from prumo.errors import InputError
 from prumo.results.folder import SAMPLES_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-NOT_USAGE = {"run", "time", "seconds"}
+# Some 100 MB as tables: enough to keep all cores busy, little beside what a machine has.
+BATCH_BYTES = 32 * 2**20
 
 
 def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """The samples of these run folders, read only when collected; `run` says whose they are."""
     tables = [
-        _scan(header, files) for header, files in _files_by_header(run_paths).items() if header
+        _scan(header, files, include_file_paths="run").with_columns(run_of_file("run"))
+        for header, files in _files_by_header(run_paths).items()
     ]
     if not tables:
         return pl.LazyFrame(schema={"run": pl.String, "time": pl.Float64, "seconds": pl.Float64})
     return pl.concat(tables, how="diagonal")
 
 
-def usage_per_run(samples: pl.LazyFrame) -> pl.DataFrame:
-    """One row per run: means over time of percentages and powers, the most of bytes and energy."""
-    columns = [name for name in samples.collect_schema().names() if name not in NOT_USAGE]
-    reductions = [reduction for name in columns if (reduction := _reduction(name)) is not None]
-    return (
-        samples.group_by("run", maintain_order=False)
-        .agg(reductions)
-        .sort("run")
-        .collect(engine="streaming")
-    )
+def read_samples(run_paths: Iterable[Path]) -> Iterator[tuple[str, pl.DataFrame]]:
+    """The samples of one run after the other, read side by side but only a few at a time.
+
+    What is computed run by run needs no more memory for many runs than for a few.
+    """
+    for header, files in _files_by_header(run_paths).items():
+        for batch in _batches(files):
+            # When a row was written matters to nobody here, and parsing it costs as all columns do.
+            scans = [_scan(header, [file]).drop("time", strict=False) for file in batch]
+            tables = pl.collect_all(scans, engine="streaming")
+            yield from zip((file.parent.name for file in batch), tables, strict=True)
 
 
-def _reduction(column: str) -> pl.Expr | None:
-    if column.endswith(("_percent", "_watts")):
-        return _mean_over_time(pl.col(column)).alias(f"{column}_mean")
-    if column.endswith("_bytes"):
-        return pl.col(column).max().alias(f"{column}_max")
-    if column.endswith("_joules"):
-        # A counter that only grows since the sampler began: its greatest value is the run's total.
-        return pl.col(column).max()
-    return None
-
-
-def _mean_over_time(value: pl.Expr) -> pl.Expr:
-    """Each row counts for the time since the row before: the last comes early, some come late."""
-    span = pl.when(value.is_not_null()).then(pl.col("seconds").diff())
-    covered = span.sum()
-    return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
+def run_of_file(column: str) -> pl.Expr:
+    """The name of the run folder that a file is in."""
+    return pl.col(column).str.extract(r"([^/]+)/[^/]+$").alias("run")
 
 
 def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
@@ -62,11 +53,37 @@ def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
         file = run_path / SAMPLES_FILE
         if file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
-                files.setdefault(lines.readline().strip(), []).append(file)
+                header = lines.readline()
+            # A sampler that was killed at once leaves half a header and nothing below it.
+            if header.endswith("\n") and header.strip():
+                files.setdefault(_checked(header.strip(), file), []).append(file)
     return files
 
 
-def _scan(header: str, files: list[Path]) -> pl.LazyFrame:
+def _checked(header: str, file: Path) -> str:
+    names = header.split(",")
+    if "seconds" not in names or len(set(names)) < len(names):
+        raise InputError(
+            f"{file}: no table of samples; its first line must name each column once, `seconds` "
+            "among them"
+        )
+    return header
+
+
+def _batches(files: Iterable[Path]) -> Iterator[list[Path]]:
+    batch: list[Path] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += file.stat().st_size
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _scan(header: str, files: list[Path], include_file_paths: str | None = None) -> pl.LazyFrame:
     return pl.scan_csv(
         files,
         schema=dict.fromkeys(header.split(","), pl.Float64),
@@ -74,10 +91,5 @@ def _scan(header: str, files: list[Path]) -> pl.LazyFrame:
         ignore_errors=True,
         truncate_ragged_lines=True,
         glob=False,
-        include_file_paths="run",
-    ).with_columns(run_of_file("run"))
-
-
-def run_of_file(column: str) -> pl.Expr:
-    """The name of the run folder that a file is in."""
-    return pl.col(column).str.extract(r"([^/]+)/[^/]+$").alias("run")
+        include_file_paths=include_file_paths,
+    )

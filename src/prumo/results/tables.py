@@ -16,18 +16,22 @@ from prumo.results.condition import conditions_of
 from prumo.results.equality import read_equality
 from prumo.results.events import scan_epochs, scan_steps
 from prumo.results.folder import RECORD_FILE, ResultsFolder, read_record
+from prumo.results.prices import read_prices
 from prumo.results.profile import read_profile
 from prumo.results.record import Verdict
-from prumo.results.samples import scan_samples, usage_per_run
+from prumo.results.samples import scan_samples
 from prumo.results.study import read_plan, read_study
+from prumo.results.usage import read_usage
 from prumo.study import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prumo.results.equality import Equality
+    from prumo.results.prices import Prices
     from prumo.results.profile import Profile
-    from prumo.results.record import RunRecord
+    from prumo.results.record import RunRecord, Spread
+    from prumo.results.usage import Usage
     from prumo.study import Level, Study
 
 
@@ -83,6 +87,16 @@ class Results:
         return read_equality(self.path)
 
     @cached_property
+    def prices(self) -> Prices | None:
+        """The prices that amounts are computed with; None where nobody priced these results."""
+        return read_prices(self.path)
+
+    @property
+    def spreads(self) -> dict[str, Mapping[str, Spread]]:
+        """Scenario → metric → what was published of its spread, where a run is a summary."""
+        return {record.scenario: record.spreads for record in self.records if record.spreads}
+
+    @cached_property
     def factors(self) -> tuple[str, ...]:
         """The names of the factor columns, in the order of the study."""
         taken = set(RESERVED)
@@ -107,6 +121,10 @@ class Results:
         """What the sampler saw in one run, in some or in all that ended; `.collect()` reads it."""
         return scan_samples(self._run_paths(run))
 
+    def usage_over_time(self) -> pl.DataFrame:
+        """What each run used in equal spans of its time; `results.usage` says how many."""
+        return self._usage.over_time
+
     def steps(self, run: str | Sequence[str] | None = None) -> pl.LazyFrame:
         """The steps of one run, of some or of all that ended; epoch 0 is warm-up."""
         return scan_steps(self._run_paths(run))
@@ -122,7 +140,7 @@ class Results:
 
     def conditions(self) -> pl.DataFrame:
         """Per run: on which machine, versions and data it ran, and what watching it cost."""
-        return conditions_of(self.records, self._usage)
+        return conditions_of(self.records, self._usage.per_run)
 
     def _read(self, folder: ResultsFolder) -> None:
         records, unreadable, unfinished = [], [], []
@@ -162,8 +180,8 @@ class Results:
         return list(names)
 
     @cached_property
-    def _usage(self) -> pl.DataFrame:
-        return usage_per_run(self.samples())
+    def _usage(self) -> Usage:
+        return read_usage(self._paths.values())
 
     @cached_property
     def _runs(self) -> pl.DataFrame:
@@ -187,8 +205,9 @@ class Results:
             columns.append(pl.Series(free_name(name, "metric", taken), values, pl.Float64))
         runs = pl.DataFrame(columns)
         # What a run states of itself counts before what is computed from its samples.
-        sampled = [name for name in self._usage.columns if name != "run" and name not in stated]
-        usage = self._usage.select(
+        per_run = self._usage.per_run
+        sampled = [name for name in per_run.columns if name != "run" and name not in stated]
+        usage = per_run.select(
             "run", *(pl.col(name).alias(free_name(name, "metric", taken)) for name in sampled)
         )
         return runs.join(usage, on="run", how="left", maintain_order="left")

@@ -1,0 +1,55 @@
+"""Machines of a study that were one computer, so that nothing tells them apart. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prumo.analyse.wording import listed
+from prumo.message import Message, Series
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    Computer = tuple[str, str, int | None]
+
+
+@dataclass(frozen=True)
+class SameComputer:
+    """Several labels of machines whose runs were all made on the same computer and device."""
+
+    labels: tuple[str, ...]
+    computers: tuple[str, ...]
+    """What the runs say of it."""
+
+    def message(self) -> Message:
+        """Which machines cannot be compared, and why."""
+        return Message(
+            "{labels} were measured on the same computer ({computer}), as far as their runs tell: "
+            "their times differ by chance only and say nothing about these machines.",
+            # The name of a computer has commas of its own.
+            {"labels": listed(self.labels), "computer": Series(self.computers, "; ")},
+        )
+
+
+def same_computers(conditions: pl.DataFrame) -> list[SameComputer]:
+    """The machines that share a computer, from the conditions of finished runs.
+
+    A run that does not say its computer or its device, as an imported one, tells nothing.
+    """
+    seen: dict[str, set[Computer]] = {}
+    unknown = set()
+    columns = ("machine_level", "machine", "device", "threads")
+    for label, computer, device, threads in conditions.select(columns).iter_rows():
+        if computer is None or device is None:
+            unknown.add(label)
+        seen.setdefault(label, set()).add((computer, device, threads))
+    labels_of: dict[frozenset[Computer], list[str]] = {}
+    for label, computers in seen.items():
+        if label not in unknown:
+            labels_of.setdefault(frozenset(computers), []).append(label)
+    return [
+        SameComputer(tuple(labels), tuple(sorted({name for name, _, _ in computers})))
+        for computers, labels in labels_of.items()
+        if len(labels) > 1
+    ]

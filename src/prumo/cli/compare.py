@@ -1,0 +1,69 @@
+"""`prumo compare`: the levels of one factor against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from prumo.cli.confidence_option import confidence_option
+from prumo.cli.console import table_console
+from prumo.cli.language_option import language_option
+from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
+from prumo.report.file import write_file
+from prumo.report.language import language as language_of
+from prumo.results.tables import Results
+
+STANDARD_OUTPUT = "-"
+
+
+@click.command(epilog="Example:  prumo compare results/demo --factor framework --against pytorch")
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
+@click.option("--factor", required=True, metavar="NAME", help="The factor to compare levels of.")
+@click.option(
+    "--metric", metavar="NAME", help="In which metric, such as cost_usd.  [default: the main one]"
+)
+@click.option(
+    "--against", metavar="LEVEL", help="Compare each level with this one only, not all pairs."
+)
+@confidence_option
+@click.option(
+    "--bootstrap",
+    is_flag=True,
+    help="Intervals that do not assume how runs spread; they need seven runs of each.",
+)
+@language_option
+@click.option("--csv", "csv_path", metavar="FILE", help="Write the table as CSV; - prints it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    folder: Path,
+    factor: str,
+    metric: str | None,
+    against: str | None,
+    confidence: float,
+    tag: str,
+    csv_path: str | None,
+    *,
+    bootstrap: bool,
+    as_json: bool,
+) -> None:
+    """Compare the levels of one factor in the results folder RESULTS, like with like.
+
+    Runs are compared only where all other factors are at the same levels. A verdict is faster,
+    slower, not told apart or too few runs; dearer and cheaper for money. No verdict says "equal":
+    runs cannot show that.
+    """
+    if as_json and csv_path == STANDARD_OUTPUT:
+        raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
+    answer = compare_results(
+        Results(folder), factor, metric, confidence, against=against, bootstrap=bootstrap
+    )
+    if csv_path == STANDARD_OUTPUT:
+        click.echo(answer_table(answer).write_csv(), nl=False)
+    elif csv_path is not None:
+        write_file(Path(csv_path), answer_table(answer).write_csv())
+    if as_json:
+        click.echo(json.dumps(answer_document(answer, language_of(tag)), indent=1))
+    elif csv_path != STANDARD_OUTPUT:
+        print_answer(answer, table_console(), language_of(tag))
