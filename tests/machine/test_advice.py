@@ -25,7 +25,7 @@ QUIET_NOW = NoiseNow(
 )
 STEADY = Steadiness(50, 0.01, 1.0, 1.05)
 QUIET = Machine(
-    host=Host("box", "Linux", "6.1", "3.12", None, None),
+    host=Host("box", "Linux", "6.1", "3.12", None, None, 1e-7),
     cpu=Cpu("Fast", "x86_64", ("avx2",), 4, 8, 8, None, 8, virtual=False),
     memory=Memory(16 * GIB, None, 16 * GIB, 12 * GIB, 0, 0),
     gpus=Gpus((), None, "no driver"),

@@ -1,0 +1,1 @@
+"""What runs cost, and which configuration to choose."""

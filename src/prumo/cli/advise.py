@@ -1,0 +1,160 @@
+"""`prumo advise`: which configuration to choose."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.analyse.money.candidate import Need, Strategy
+from prumo.analyse.money.cost import currencies
+from prumo.analyse.money.costing import cost_settings, costing, with_notes
+from prumo.analyse.money.epochs import epochs_remark, over_epochs
+from prumo.cli.amount import amount, duration
+from prumo.cli.console import table_console
+from prumo.cli.language_option import language_option
+from prumo.cli.money_options import (
+    billing_options,
+    exchange_of,
+    exchange_options,
+    purchase_option,
+    settings_with,
+)
+from prumo.errors import InputError, did_you_mean
+from prumo.execute.study_prices import asked_rates, no_prices, pricing_day
+from prumo.price.price import Purchase
+from prumo.report.advice import advice_document, advice_report, print_advice
+from prumo.report.language import language as language_of
+from prumo.results.selection import runs_where
+from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from prumo.analyse.money.costing import Costing
+    from prumo.cli.amount import Amount
+
+
+@click.command(
+    epilog="Example:  prumo advise results/ufrpe-2024 --deadline 2h --budget 5USD --strategy cost"
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
+@click.option("--deadline", type=duration, metavar="TIME", help="When a run must end, as 2h.")
+@click.option("--budget", type=amount, metavar="AMOUNT", help="What a run may cost, as 5USD.")
+@click.option(
+    "--strategy",
+    type=click.Choice([strategy.value for strategy in Strategy]),
+    help="What is best: the least cost, the least time, or balanced: the least of half the cost "
+    "and half the time, each as a share of the largest among the configurations, as AWS Lambda "
+    "Power Tuning does.  [default: cost; speed where no price is known]",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(min=1),
+    help="Answer for trainings of so many epochs, each as long as those measured.",
+)
+@click.option("--only", default="", metavar="RULE", help="Only scenarios for which RULE holds.")
+@click.option(
+    "--given",
+    multiple=True,
+    metavar="FACTOR",
+    help="A factor that is not yours to choose, so that each of its levels gets an answer of its "
+    "own; networks, data sets, image sizes and epochs always are. Repeatable.",
+)
+@click.option("--price", metavar="PRICE", help="What if all ran at this price.")
+@purchase_option
+@exchange_options
+@billing_options
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="From which chance on something is called sure.",
+)
+@language_option
+@click.option("--json", "as_json", is_flag=True, help="Print the advice as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    folder: Path,
+    deadline: float | None,
+    budget: Amount | None,
+    strategy: str | None,
+    epochs: int | None,
+    only: str,
+    given: tuple[str, ...],
+    price: str | None,
+    purchase: str | None,
+    currency: str | None,
+    rate: float | None,
+    rate_date: datetime | None,
+    setup: bool,
+    idle: float | None,
+    rental: str | None,
+    confidence: float,
+    tag: str,
+    as_json: bool,
+) -> None:
+    """Which of the configurations measured in RESULTS to choose.
+
+    Names the choice and the runner-up, by how much they differ and how surely, and which
+    configurations miss the deadline or the budget. Deadline and budget are about one run: a
+    training, or an answer. Every network, data set and image size has an answer of its own: a
+    small task is not a cheaper way to do a large one. Only what the runs support is said: where
+    they do not tell two configurations apart, that is the answer.
+    """
+    results = Results(folder)
+    asked = asked_rates(results, [price] if price else [], Purchase(purchase) if purchase else None)
+    rates = next(iter(asked.values()))
+    kept_exchange = results.prices.exchange if results.prices else None
+    runs = runs_where(results, only)
+    costs = with_notes(
+        costing(
+            runs if epochs is None else over_epochs(runs, epochs),
+            rates,
+            settings_with(cost_settings(results), setup=setup, idle=idle, rental=rental),
+            exchange_of(currency, rate, rate_date) or kept_exchange,
+        ),
+        results,
+        pricing_day(results, is_kept=price is None and purchase is None),
+    )
+    need = Need(
+        Strategy(strategy or ("cost" if rates else "speed")),
+        deadline,
+        budget.value if budget else None,
+        confidence,
+    )
+    if need.needs_price and not rates:
+        raise InputError(no_prices(results))
+    _require_factors(results, given)
+    report = advice_report(costs, results.factors, need, _currency(costs, budget), given)
+    if epochs is not None:
+        report = replace(report, remarks=(epochs_remark(epochs), *report.remarks))
+    language = language_of(tag)
+    if as_json:
+        click.echo(json.dumps(advice_document(report, language), indent=1))
+    else:
+        print_advice(report, table_console(), language)
+
+
+def _require_factors(results: Results, given: Sequence[str]) -> None:
+    for factor in given:
+        if factor not in results.factors:
+            hint = did_you_mean(factor, results.factors)
+            raise InputError(f"{results.study_name} has no factor '{factor}': {hint}")
+
+
+def _currency(costs: Costing, budget: Amount | None) -> str | None:
+    """The budget's currency, or the first of the prices."""
+    known = currencies(costs.rates, costs.exchange)
+    if budget is None or not budget.currency:
+        return costs.currency
+    if budget.currency not in known:
+        raise InputError(
+            f"these prices are in {' and '.join(known)}; for a budget in {budget.currency} give "
+            f"--currency {budget.currency} --rate RATE --rate-date DATE"
+        )
+    return budget.currency

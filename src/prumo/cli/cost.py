@@ -1,0 +1,119 @@
+"""`prumo cost`: what the runs of a results folder cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.analyse.money.costing import cost_settings, costing, with_notes
+from prumo.cli.confidence_option import confidence_option
+from prumo.cli.console import table_console
+from prumo.cli.language_option import language_option
+from prumo.cli.money_options import (
+    billing_options,
+    exchange_of,
+    exchange_options,
+    purchase_option,
+    settings_with,
+)
+from prumo.errors import InputError
+from prumo.execute.study_prices import asked_rates, no_prices, pricing_day
+from prumo.price.price import Purchase
+from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
+from prumo.report.language import language as language_of
+from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+@click.command(
+    epilog="Example:  prumo cost results/ufrpe-2024 --price gcp/n2-standard-4@southamerica-east1 "
+    "--currency BRL --rate 5.40 --rate-date 2026-11-14"
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
+@click.option(
+    "--price",
+    "prices",
+    multiple=True,
+    metavar="PRICE",
+    help="What if it were this price, as provider/sku@region; repeatable.",
+)
+@purchase_option
+@exchange_options
+@billing_options
+@click.option(
+    "--grid",
+    type=click.FloatRange(0),
+    metavar="GRAMS",
+    help="CO2 of a kWh where the machine stands, in grams.",
+)
+@click.option(
+    "--watts-per-core",
+    type=click.FloatRange(0, min_open=True),
+    metavar="WATTS",
+    help="For an estimate of energy where the machine did not count it.",
+)
+@confidence_option
+@language_option
+@click.option("--csv", "as_csv", is_flag=True, help="Print the summary as CSV.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    folder: Path,
+    prices: tuple[str, ...],
+    purchase: str | None,
+    currency: str | None,
+    rate: float | None,
+    rate_date: datetime | None,
+    setup: bool,
+    idle: float | None,
+    rental: str | None,
+    grid: float | None,
+    watts_per_core: float | None,
+    confidence: float,
+    tag: str,
+    as_csv: bool,
+    as_json: bool,
+) -> None:
+    """What the runs in the results folder RESULTS cost: a run, an epoch, 1,000 images, an answer.
+
+    Amounts are those of the prices kept with the results. With --price or --purchase the same
+    measured runs are priced otherwise, and nothing is changed; `prumo reprice` changes what is
+    kept. A run pays for its time exactly, or with --rental own by its provider's rule; intervals
+    come from the spread of runs.
+    """
+    if as_csv and as_json:
+        raise click.UsageError("--csv and --json both want standard output; give one.")
+    results = Results(folder)
+    language = language_of(tag)
+    settings = settings_with(cost_settings(results), setup=setup, idle=idle, rental=rental)
+    if grid is not None:
+        settings = settings.model_copy(update={"grid_grams_per_kwh": grid})
+    if watts_per_core is not None:
+        settings = settings.model_copy(update={"watts_per_core": watts_per_core})
+    asked = asked_rates(results, prices, Purchase(purchase) if purchase else None)
+    if not prices and not any(asked.values()):
+        raise InputError(no_prices(results))
+    kept_exchange = results.prices.exchange if results.prices else None
+    exchange = exchange_of(currency, rate, rate_date) or kept_exchange
+    day = pricing_day(results, is_kept=not prices and purchase is None)
+    reports = [
+        cost_report(
+            with_notes(costing(results.runs(), rates, settings, exchange), results, day),
+            results.factors,
+            confidence,
+            title,
+            is_what_if=bool(prices),
+        )
+        for title, rates in asked.items()
+    ]
+    if as_csv:
+        click.echo(cost_csv(reports), nl=False)
+    elif as_json:
+        documents = [cost_document(report, language) for report in reports]
+        click.echo(json.dumps({"study": results.study_name, "costs": documents}, indent=1))
+    else:
+        print_costs(reports, table_console(), language)

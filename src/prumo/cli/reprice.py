@@ -1,0 +1,85 @@
+"""`prumo reprice`: change the prices that a results folder's amounts are computed with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.analyse.money.costing import cost_settings
+from prumo.analyse.money.costing_note import age_notes
+from prumo.cli.money_options import exchange_of, exchange_options, purchase_option
+from prumo.errors import InputError
+from prumo.execute.study_prices import Repricing, reprice
+from prumo.price.price import Purchase
+from prumo.results.folder import ResultsFolder
+from prumo.results.prices import EVERY_MACHINE
+from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+
+@click.command(
+    epilog="Example:  prumo reprice results/ufrpe-2024 --machine gpu=aws/g4dn.xlarge@us-east-1 "
+    "--purchase spot"
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
+@click.option("--price", metavar="PRICE", help="Of all machines, as provider/sku@region.")
+@click.option(
+    "--machine",
+    "machines",
+    multiple=True,
+    metavar="LABEL=PRICE",
+    help="Of one machine of the study; repeatable.",
+)
+@purchase_option
+@exchange_options
+@click.option("--json", "as_json", is_flag=True, help="Print the prices as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    folder: Path,
+    price: str | None,
+    machines: tuple[str, ...],
+    purchase: str | None,
+    currency: str | None,
+    rate: float | None,
+    rate_date: datetime | None,
+    as_json: bool,
+) -> None:
+    """Price the results folder RESULTS anew.
+
+    Without options, from what the study names and the catalog says today. With options only what
+    they say is changed. Reports use what is kept here and never change it; the prices that counted
+    before stay in prices.json as earlier ones.
+    """
+    change = Repricing(
+        prices=({EVERY_MACHINE: price} if price else {}) | _named(machines),
+        purchase=Purchase(purchase) if purchase else None,
+        exchange=exchange_of(currency, rate, rate_date),
+    )
+    results = Results(folder)
+    with ResultsFolder.existing(folder).locked():
+        prices = reprice(folder, results.study, change)
+    if as_json:
+        click.echo(prices.model_dump_json(indent=1))
+        return
+    exact = cost_settings(results).rental == "shared"
+    for label, kept in prices.rates.items():
+        click.echo(f"{label or 'all machines'}: {kept.message(exact=exact)}")
+    for note in age_notes(prices.rates, prices.made):
+        click.echo(str(note))
+    if prices.exchange is not None:
+        click.echo(f"exchange: {prices.exchange.message()}")
+
+
+def _named(machines: Sequence[str]) -> dict[str, str]:
+    """Label → price, of options written as LABEL=PRICE."""
+    named = {}
+    for text in machines:
+        label, equals, price = text.partition("=")
+        if not (label and equals and price):
+            raise InputError(f"--machine {text} should be LABEL=PRICE, as gpu=aws/g4dn.xlarge")
+        named[label] = price
+    return named
