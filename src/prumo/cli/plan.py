@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.language_option import language_option
 from prumo.cli.study_file import load_study, scale_option
 from prumo.study import level_text, plan_of
 
@@ -27,21 +28,80 @@ _MOST_IN_TABLE = 1_000
 
 @click.command(
     "plan",
-    epilog="Example:  prumo plan study.yaml   or   prumo plan study.yaml --csv > scenarios.csv",
+    epilog="Example:  prumo plan study.yaml --forecast   or   "
+    "prumo plan study.yaml --csv > scenarios.csv",
 )
 @click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path))
 @scale_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print scenarios and factors as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.option("--all", "show_all", is_flag=True, help="Show every scenario of a large study.")
-def command(
-    study_file: Path, scale: str | None, as_csv: bool, as_json: bool, show_all: bool
+@click.option("--forecast", is_flag=True, help="Tell how long it will take and what it will cost.")
+@click.option(
+    "--from",
+    "earlier",
+    multiple=True,
+    metavar="RESULTS",
+    type=click.Path(path_type=Path),
+    help="With --forecast: a results folder to learn from; repeatable.",
+)
+@click.option(
+    "--probe",
+    "probes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --forecast: how many scenarios to try out for a few steps.",
+)
+@click.option("--no-probe", is_flag=True, help="With --forecast: only look at earlier results.")
+@click.option(
+    "--results",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="With --forecast: where forecast.json goes.  [default: results/NAME]",
+)
+@language_option
+def command(  # noqa: PLR0913 (each option is an argument)
+    study_file: Path,
+    scale: str | None,
+    as_csv: bool,
+    as_json: bool,
+    show_all: bool,
+    forecast: bool,
+    earlier: tuple[Path, ...],
+    probes: int | None,
+    no_probe: bool,
+    results: Path | None,
+    tag: str,
 ) -> None:
-    """Show the scenarios of STUDY and how many runs they make."""
-    if as_csv and as_json:
-        raise click.UsageError("choose --csv or --json")
+    """Show the scenarios of STUDY and how many runs they make.
+
+    With --forecast, tell time and money of the whole study before it runs, each with an interval:
+    a few scenarios are tried out for some steps, three minutes at most, and what earlier results
+    of this machine teach is used as well. The forecast is kept beside the results, so that it can
+    be compared with what came true: by the report, or by the same command after the run.
+    """
+    if as_csv and (as_json or forecast):
+        raise click.UsageError("choose one of --csv, --json and --forecast")
+    if not forecast and (earlier or probes or no_probe or results):
+        raise click.UsageError("--from, --probe, --no-probe and --results go with --forecast")
+    if probes and no_probe:
+        raise click.UsageError("choose --probe or --no-probe")
     study = load_study(study_file, scale)
-    if as_csv:
+    if forecast:
+        # NumPy and the executor are slow to import, and only a forecast needs them.
+        from prumo.cli.shown_forecast import show_outlook  # noqa: PLC0415
+        from prumo.execute.study_forecast import Sources  # noqa: PLC0415
+        from prumo.report.language import language as language_of  # noqa: PLC0415
+
+        show_outlook(
+            study,
+            results,
+            Sources(earlier, 0 if no_probe else probes),
+            language_of(tag),
+            as_json=as_json,
+            show_all=show_all,
+        )
+    elif as_csv:
         _print_csv(study)
     elif as_json:
         _print_json(study)

@@ -1,0 +1,1 @@
+"""Time and money before anything runs, learned from probes and earlier runs."""

@@ -1,0 +1,134 @@
+"""`prumo estimate`: time and money of one training on a machine of the price catalog."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.analyse.forecast.estimate import Training, estimate
+from prumo.analyse.forecast.estimate_text import estimate_sentences
+from prumo.analyse.money.costing_note import age_notes
+from prumo.cli.language_option import language_option
+from prumo.cli.money_options import exchange_of, exchange_options, purchase_option
+from prumo.errors import InputError, UnavailableError, did_you_mean
+from prumo.price.catalog import load_catalog
+from prumo.price.price import Purchase
+from prumo.price.rate import rate_of
+from prumo.report.language import language as language_of
+from prumo.results.tables import Results
+from prumo.study.network import find_network
+from prumo_worker.data.catalog import CATALOG
+from prumo_worker.frameworks import NAMES as FRAMEWORKS
+from prumo_worker.recipe import Recipe
+
+if TYPE_CHECKING:
+    from prumo.price.price import Price
+
+
+@click.command(
+    epilog="Example:  prumo estimate --network vgg19 --dataset cifar10 --epochs 200 "
+    "--machine azure/Standard_NC4as_T4_v3"
+)
+@click.option("--network", required=True, help="One of Prumo's, or a .yaml or .py file.")
+@click.option("--dataset", required=True, help=f"One of {', '.join(CATALOG)}.")
+@click.option("--epochs", required=True, type=click.IntRange(1), help="Passes over the images.")
+@click.option(
+    "--machine", required=True, metavar="PROVIDER/SKU", help="As `prumo price list` names it."
+)
+@click.option("--region", help="Where it is rented; the cheapest when absent.")
+@click.option("--images", type=click.IntRange(1), help="Instead of all of the data set.")
+@click.option("--image-size", type=click.IntRange(1, 4096), help="Instead of the data set's own.")
+@click.option("--batch-size", type=click.IntRange(1), default=Recipe.batch_size, show_default=True)
+@click.option("--framework", type=click.Choice(FRAMEWORKS), default="pytorch", show_default=True)
+@click.option(
+    "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True
+)
+@click.option(
+    "--from",
+    "earlier",
+    multiple=True,
+    metavar="RESULTS",
+    type=click.Path(path_type=Path),
+    help="Results measured on such a machine; repeatable.",
+)
+@purchase_option
+@exchange_options
+@language_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(  # noqa: PLR0913 (each option is an argument)
+    network: str,
+    dataset: str,
+    epochs: int,
+    machine: str,
+    region: str | None,
+    images: int | None,
+    image_size: int | None,
+    batch_size: int,
+    framework: str,
+    precision: str,
+    earlier: tuple[Path, ...],
+    purchase: str | None,
+    currency: str | None,
+    rate: float | None,
+    rate_date: datetime | None,
+    tag: str,
+    as_json: bool,
+) -> None:
+    """Tell how long one training would take on a machine, what it would cost, and how sure that is.
+
+    Results of such a machine, given with --from, are scaled by FLOPs and bytes. Without them it is
+    a rough estimate from the data sheet of its accelerator, with a wide interval.
+    """
+    if dataset not in CATALOG:
+        raise InputError(f"unknown data set '{dataset}'; {did_you_mean(dataset, CATALOG)}")
+    card = CATALOG[dataset]
+    net = find_network(network, image_size or card.image_size, card.channels, card.classes)
+    training = Training(net, images or card.images, batch_size, epochs, framework, precision)
+    if batch_size > training.images:
+        raise InputError(f"a batch size of {batch_size} is more than {training.images} images")
+    bought = Purchase(purchase or Purchase.ON_DEMAND)
+    price = _price(machine, region, bought)
+    exchange = exchange_of(currency, rate, rate_date)
+    told = estimate(training, price, rate_of(price, bought), [Results(path) for path in earlier])
+    if told is None:
+        raise UnavailableError(
+            f"nothing is known of the speed of {price.accelerator or price.name}; results "
+            "measured on it can be given with --from"
+        )
+    sentences = estimate_sentences(training, price, told, exchange)
+    if told.rate is not None:
+        sentences += age_notes({price.name: told.rate}, datetime.now(UTC).date())
+    said = [language_of(tag).say(sentence) for sentence in sentences]
+    if as_json:
+        document = {
+            "machine": price.name,
+            "seconds": told.seconds.model_dump(),
+            "cost": told.cost.model_dump() if told.cost else None,
+            "rate": told.rate.model_dump(mode="json") if told.rate else None,
+            "rough": told.is_rough,
+            "measured_runs": told.runs,
+            "sentences": said,
+        }
+        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+    else:
+        for sentence in said:
+            click.echo(sentence)
+
+
+def _price(machine: str, region: str | None, purchase: Purchase) -> Price:
+    """The price of a machine in a region, or where it is cheapest."""
+    catalog = load_catalog()
+    if region or "@" in machine:
+        return catalog.named(f"{machine}@{region}" if region else machine)
+    sold = [
+        price
+        for price in catalog.prices
+        if f"{price.provider}/{price.sku}" == machine and price.amount(purchase) is not None
+    ]
+    if not sold:
+        return catalog.named(machine)
+    return min(sold, key=lambda price: price.amount(purchase) or 0.0)
