@@ -8,11 +8,9 @@ import pytest
 from training_logs import CAFFE_LOG, TENSORFLOW_LOG
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-    from subprocess import CompletedProcess
 
-    Prumo = Callable[..., CompletedProcess[str]]
+    from conftest import Prumo
 
 POSITIVE = CAFFE_LOG.replace("-0.125", "0.125")
 
@@ -38,13 +36,13 @@ def record(folder: Path, run: str) -> dict[str, Any]:
 
 
 def test_logs_of_two_libraries_become_runs_that_can_be_reported(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     into = ("--into", tmp_path / "old")
     for kind, batch in (("caffe-log", "064"), ("tensorflow-log", "128")):
-        done = prumo("import", kind, *sorted(logs.glob(f"*_{batch}.log")), *into)
+        done = prumo_here("import", kind, *sorted(logs.glob(f"*_{batch}.log")), *into)
         assert done.returncode == 0, done.stderr
-    report = prumo("report", tmp_path / "old", "--json")
+    report = prumo_here("report", tmp_path / "old", "--json")
     assert report.returncode == 0, report.stderr
     told = json.loads(report.stdout)
     assert told["factors"] == ["framework", "machine", "network", "batch_size"]
@@ -61,9 +59,11 @@ def test_logs_of_two_libraries_become_runs_that_can_be_reported(
 
 
 def test_an_imported_run_says_so_and_nothing_of_a_machine(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
-    prumo("import", "caffe-log", logs / "train_alexnet_CPU_064.log", "--into", tmp_path / "old")
+    prumo_here(
+        "import", "caffe-log", logs / "train_alexnet_CPU_064.log", "--into", tmp_path / "old"
+    )
     run = record(tmp_path / "old", "C01-r1")
     assert run["imported"] == "caffe-log train_alexnet_CPU_064.log"
     assert (run["machine"], run["versions"], run["started"], run["sampler"]) == ({}, {}, "", None)
@@ -72,9 +72,11 @@ def test_an_imported_run_says_so_and_nothing_of_a_machine(
 
 
 def test_iteration_0_keeps_its_loss_and_has_no_time(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
-    prumo("import", "caffe-log", logs / "train_alexnet_CPU_064.log", "--into", tmp_path / "old")
+    prumo_here(
+        "import", "caffe-log", logs / "train_alexnet_CPU_064.log", "--into", tmp_path / "old"
+    )
     journal = (tmp_path / "old/runs/C01-r1/events.jsonl").read_text().splitlines()
     first = next(event for event in map(json.loads, journal) if event["event"] == "step")
     assert (first["epoch"], first["loss"]) == (0, 7.01242)
@@ -82,12 +84,12 @@ def test_iteration_0_keeps_its_loss_and_has_no_time(
 
 
 def test_another_log_of_the_same_levels_is_another_replication(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     log = logs / "train_alexnet_GPU_064.log"
     for text in (on_device("GPU"), on_device("GPU").replace("0.5s", "0.6s")):
         log.write_text(text)
-        prumo("import", "caffe-log", log, "--into", tmp_path / "old")
+        prumo_here("import", "caffe-log", log, "--into", tmp_path / "old")
     seconds = [
         record(tmp_path / "old", run)["metrics"]["train_seconds"] for run in ("C01-r1", "C01-r2")
     ]
@@ -95,24 +97,24 @@ def test_another_log_of_the_same_levels_is_another_replication(
 
 
 def test_the_same_log_again_is_refused_with_the_run_that_it_is(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     log, into = logs / "train_alexnet_GPU_064.log", ("--into", tmp_path / "old")
-    twice = prumo("import", "caffe-log", log, log, *into)
+    twice = prumo_here("import", "caffe-log", log, log, *into)
     assert (twice.returncode, list((tmp_path / "old/runs").iterdir())) == (2, [])
-    prumo("import", "caffe-log", log, *into)
-    again = prumo("import", "caffe-log", log, *into)
+    prumo_here("import", "caffe-log", log, *into)
+    again = prumo_here("import", "caffe-log", log, *into)
     assert again.returncode == 2
     assert "this log is there already, as C01-r1" in again.stderr
     assert [path.name for path in (tmp_path / "old/runs").iterdir()] == ["C01-r1"]
 
 
 def test_nothing_is_shown_or_missed_that_nobody_could_measure(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
-    prumo("import", "caffe-log", *logs.glob("*_064.log"), "--into", tmp_path / "old")
+    prumo_here("import", "caffe-log", *logs.glob("*_064.log"), "--into", tmp_path / "old")
     assert record(tmp_path / "old", "C01-r1")["wall_seconds"] is None
-    told = json.loads(prumo("report", tmp_path / "old", "--json").stdout)
+    told = json.loads(prumo_here("report", tmp_path / "old", "--json").stdout)
     assert "wall_seconds" not in {row["metric"] for row in told["summary"]}
     assert {warning["name"] for warning in told["warnings"]} == {"few_runs"}
 
@@ -125,11 +127,11 @@ EVERY_20TH = "".join(
 
 
 def test_a_log_of_every_20th_step_counts_all_of_them(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     log = logs / "train_alexnet_CPU_010.log"
     log.write_text(EVERY_20TH)
-    prumo("import", "caffe-log", log, "--into", tmp_path / "old")
+    prumo_here("import", "caffe-log", log, "--into", tmp_path / "old")
     metrics = record(tmp_path / "old", "C01-r1")["metrics"]
     assert metrics == pytest.approx(
         {
@@ -144,11 +146,11 @@ def test_a_log_of_every_20th_step_counts_all_of_them(
 
 
 def test_epochs_are_cut_by_the_number_of_the_step_also_within_a_line(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     log = logs / "train_alexnet_CPU_010.log"
     log.write_text(EVERY_20TH)
-    prumo("import", "caffe-log", log, "--into", tmp_path / "old", "--images", 300)
+    prumo_here("import", "caffe-log", log, "--into", tmp_path / "old", "--images", 300)
     journal = (tmp_path / "old/runs/C01-r1/events.jsonl").read_text().splitlines()
     events = [json.loads(line) for line in journal]
     epochs = [event for event in events if event["event"] == "epoch"]
@@ -157,44 +159,49 @@ def test_epochs_are_cut_by_the_number_of_the_step_also_within_a_line(
     assert steps == [(0, 1), (1, 20), (2, 10), (2, 30)]
 
 
-def test_the_images_of_an_epoch_divide_the_steps(prumo: Prumo, tmp_path: Path, logs: Path) -> None:
+def test_the_images_of_an_epoch_divide_the_steps(
+    prumo_here: Prumo, tmp_path: Path, logs: Path
+) -> None:
     log = logs / "train_alexnet_CPU_128.log"
-    prumo("import", "tensorflow-log", log, "--into", tmp_path / "old", "--images", 256)
+    prumo_here("import", "tensorflow-log", log, "--into", tmp_path / "old", "--images", 256)
     journal = (tmp_path / "old/runs/C01-r1/events.jsonl").read_text().splitlines()
     epochs = [event for event in map(json.loads, journal) if event["event"] == "epoch"]
     assert [(epoch["epoch"], epoch["images"]) for epoch in epochs] == [(1, 256), (2, 128)]
 
 
 def test_a_negative_loss_makes_the_run_invalid_by_name(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
     (logs / "train_googlenet_CPU_001.log").write_text(CAFFE_LOG)
     log = logs / "train_googlenet_CPU_001.log"
-    done = prumo("import", "caffe-log", log, "--into", tmp_path / "old")
+    done = prumo_here("import", "caffe-log", log, "--into", tmp_path / "old")
     run = record(tmp_path / "old", "C01-r1")
     assert (run["verdict"], run["anomalies"]) == ("invalid", ["negative_loss"])
     assert "negative_loss" in done.stdout
 
 
 def test_the_report_says_that_runs_were_imported_and_not_how_to_repeat_them(
-    prumo: Prumo, tmp_path: Path, logs: Path
+    prumo_here: Prumo, tmp_path: Path, logs: Path
 ) -> None:
-    prumo("import", "caffe-log", *logs.glob("*_064.log"), "--into", tmp_path / "old")
-    shown = prumo("report", tmp_path / "old").stdout
-    assert "Not measured by Prumo but imported from logs: 2 runs." in shown
+    prumo_here("import", "caffe-log", *logs.glob("*_064.log"), "--into", tmp_path / "old")
+    shown = prumo_here("report", tmp_path / "old").stdout
+    assert "Not measured by Prumo but imported: 2 runs." in shown
     page = (tmp_path / "old/report.html").read_text()
-    assert "imported from logs: 2 runs" in page
+    assert "imported: 2 runs" in page
     assert "How to repeat this" not in page
     assert "study.yaml" not in page
 
 
-def test_the_help_writes_libraries_as_they_do(prumo: Prumo) -> None:
-    assert "logs of TensorFlow-Slim trainings" in prumo("import", "tensorflow-log", "--help").stdout
+def test_the_help_writes_libraries_as_they_do(prumo_here: Prumo) -> None:
+    assert (
+        "logs of TensorFlow-Slim trainings"
+        in prumo_here("import", "tensorflow-log", "--help").stdout
+    )
 
 
-def test_one_wrong_log_leaves_nothing_behind(prumo: Prumo, tmp_path: Path, logs: Path) -> None:
+def test_one_wrong_log_leaves_nothing_behind(prumo_here: Prumo, tmp_path: Path, logs: Path) -> None:
     files = (logs / "train_alexnet_CPU_064.log", logs / "train_alexnet_CPU_128.log")
-    done = prumo("import", "caffe-log", *files, "--into", tmp_path / "old")
+    done = prumo_here("import", "caffe-log", *files, "--into", tmp_path / "old")
     assert done.returncode == 2
     assert "no step with its loss and time is in it" in done.stderr
     assert not (tmp_path / "old").exists()

@@ -88,7 +88,10 @@ def valid_studies(draw: st.DrawFn) -> dict[str, Any]:
         "workload": {"kind": "training", "data": {"own": "own.npz"}},
         "factors": dict(draw(st.permutations(list(factors.items())))),
         "fixed": fixed,
-        "machines": {"small": {"device": "cpu"}, "large": {"price": "aws/p5.48xlarge@us-east-1"}},
+        "machines": {
+            "small": {"device": "cpu"},
+            "large": {"price": "gcp/n1-standard-4+T4@us-central1"},
+        },
         "replications": draw(st.integers(1, 20)),
     }
 

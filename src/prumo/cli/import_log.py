@@ -1,4 +1,4 @@
-"""`prumo import`: bring the logs of other trainings into a results folder."""
+"""`prumo import`: bring what others measured into a results folder."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from prumo.cli import import_csv
 from prumo.execute.log_import import import_logs
 from prumo.measure.logs import KINDS
 
@@ -14,12 +15,14 @@ from prumo.measure.logs import KINDS
 @click.group(
     "import",
     epilog="Example:  prumo import caffe-log logs/train_*.log --into results/caffe",
+    short_help="Bring logs and tables of other measurements into a results folder.",
 )
 def command() -> None:
-    """Bring the logs of other trainings into a results folder.
+    """Bring logs and tables of other measurements into a results folder.
 
-    Each log becomes a run with its steps, losses and times, so that `prumo report` works on it.
-    Nothing is known of the machine, and nothing is made up.
+    Each log becomes a run with its steps, losses and times, each row of a table a run with its
+    figures, so that `prumo report` works on them. Nothing is known of the machine, and nothing is
+    made up.
     """
 
 
@@ -66,5 +69,6 @@ def _importer(kind_name: str) -> click.Command:
     return importer
 
 
+command.add_command(import_csv.command)
 for _name in KINDS:
     command.add_command(_importer(_name))

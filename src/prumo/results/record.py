@@ -50,6 +50,20 @@ class SamplerCost(BaseModel):
     lost: int = 0
 
 
+class Spread(BaseModel):
+    """What a published summary tells of the measurements behind a mean, as far as it does."""
+
+    model_config = ConfigDict(frozen=True)
+
+    n: int | None = None
+    standard_deviation: float | None = None
+
+    @property
+    def gives_interval(self) -> bool:
+        """Whether how sure the mean is follows from it."""
+        return self.n is not None and self.n > 1 and self.standard_deviation is not None
+
+
 class RunRecord(BaseModel):
     """One run, whole: what ran, where, with which versions, and the verdict."""
 
@@ -69,9 +83,9 @@ class RunRecord(BaseModel):
     anomalies: list[str] = []
     """What is odd about the run, by name: `flat_loss`, `swap_used` and others."""
     imported: str = ""
-    """The kind and name of the log that the run was made from; empty where Prumo measured."""
+    """The kind and name of the file that the run was made from; empty where Prumo measured."""
     log_sha256: str = ""
-    """Of the log that the run was made from."""
+    """Of the file that the run was made from."""
     started: str = ""
     order: int = 0
     wall_seconds: float | None = None
@@ -83,6 +97,8 @@ class RunRecord(BaseModel):
     settings: dict[str, Any] = {}
     """How the run was measured and held, as the study's `measure` said."""
     metrics: dict[str, float] = {}
+    spreads: dict[str, Spread] = {}
+    """Of the metrics that are means of several measurements: a published summary was imported."""
     machine: dict[str, Any] = {}
     versions: dict[str, str] = {}
     build: dict[str, Any] = {}

@@ -1,6 +1,7 @@
 """The question: factors, levels, designs → scenarios → runs. Pure."""
 
 from prumo.errors import StudyError
+from prumo.study.cost import CostSettings
 from prumo.study.file import load
 from prumo.study.identity import fingerprint
 from prumo.study.invocation import Invocation, invocation_for
@@ -12,11 +13,13 @@ from prumo.study.plan import Plan, plan_of, scenario_count
 from prumo.study.replication import Adaptive
 from prumo.study.rule import Rule, RuleError
 from prumo.study.scenario import Level, Run, Scenario, level_text, scenario_name
-from prumo.study.workload import Command, Metrics, Training
+from prumo.study.workload import Command, Imported, Metrics, Training
 
 __all__ = [
     "Adaptive",
     "Command",
+    "CostSettings",
+    "Imported",
     "Invocation",
     "Level",
     "Machine",

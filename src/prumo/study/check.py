@@ -45,7 +45,7 @@ def problems(study: Study) -> list[Problem]:
     if isinstance(study.workload, Training):
         found += _training_problems(study)
         found += _goal_problems(study)
-    else:
+    elif isinstance(study.workload, Command):
         found += _command_problems(study, study.workload)
     found += _machine_problems(study)
     if not all(study.factors.values()) or not study.factors:

@@ -25,6 +25,7 @@ _MOST_NODES = 200_000
 _TAG = "tag:yaml.org,2002:"
 _TYPED_SCALARS = {f"{_TAG}{name}" for name in ("null", "bool", "int", "float", "str")}
 _TEXT_SCALARS = {f"{_TAG}{name}" for name in ("timestamp", "merge", "value")}
+_NUMBERS = {f"{_TAG}int", f"{_TAG}float"}
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,16 @@ class Document:
     lines: dict[KeyPath, int]
 
 
-def read_document(text: str, file: Path | None) -> Document:
-    """Read a YAML text; what is not plain data is an error with its line."""
+def read_document(text: str, file: Path | None, *, numbers_as_written: bool = False) -> Document:
+    """Read a YAML text; what is not plain data is an error with its line.
+
+    Numbers can be kept as the text that was written: 2.70 says more than 2.7 does.
+    """
     yaml = YAML(typ="safe", pure=True)
     root = _composed(yaml, text, file)
     if root is None:
         raise StudyError("the file is empty", file=file)
-    reader = _Reader(yaml)
+    reader = _Reader(yaml, _TEXT_SCALARS | (_NUMBERS if numbers_as_written else set()))
     try:
         data = reader.value(root, ())
     except _RefusedError as error:
@@ -77,6 +81,8 @@ class _Reader:
     """Turns nodes into data, keeping lines and problems on the way."""
 
     yaml: YAML
+    texts: set[str]
+    """Tags of scalars whose text is their value."""
     lines: dict[KeyPath, int] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
 
@@ -113,7 +119,7 @@ class _Reader:
         return data
 
     def _scalar(self, node: ScalarNode, path: KeyPath) -> object:
-        if node.tag in _TEXT_SCALARS:
+        if node.tag in self.texts:
             return node.value
         if node.tag not in _TYPED_SCALARS:
             self._note(path, f"the tag '{node.tag}' is not understood")

@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 
 from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.check import problems
+from prumo.study.cost import CostSettings
 from prumo.study.design import DesignField, Full
 from prumo.study.machine import Machine
 from prumo.study.measure import MeasureSettings
@@ -29,7 +30,7 @@ from prumo.study.workload import Training, Workload
 _NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 
 # Sections that no other section depends on: the rest can be checked without them.
-_INDEPENDENT = {"name", "description", "replications", "order", "versions", "measure"}
+_INDEPENDENT = {"name", "description", "replications", "order", "versions", "measure", "cost"}
 
 
 def _checked_rule(value: object) -> object:
@@ -98,6 +99,8 @@ class Study(Section):
     """Framework → version, where a level names none."""
     measure: MeasureSettings = MeasureSettings()
     """How runs are measured."""
+    cost: CostSettings = CostSettings()
+    """What of a run is paid for."""
 
     _origin: Origin = PrivateAttr(default=Origin())
     _own_networks: dict[str, OwnNetwork] = PrivateAttr(default_factory=dict)

@@ -97,7 +97,13 @@ def study_error(
 
 def problems_of(error: ValidationError) -> list[Problem]:
     """Put the findings of a typed model into words."""
-    return [Problem(_path(detail), describe(detail)) for detail in error.errors()]
+    details = error.errors()
+    return [
+        Problem(_path(detail), describe(detail))
+        for detail in details
+        # A list whose items are all wrong is called empty too.
+        if detail["type"] != "too_short" or not detail["input"]
+    ]
 
 
 def describe(detail: ErrorDetails) -> str:

@@ -1,4 +1,4 @@
-"""What one run does: train a network, or run any program."""
+"""What one run does: train a network, run any program, or nothing here as it was imported."""
 
 import re
 import shlex
@@ -88,4 +88,13 @@ class Command(Section):
     """How the metrics are found in what the program prints."""
 
 
-Workload = Annotated[Training | Command, Field(discriminator="kind")]
+class Imported(Section):
+    """Figures that others measured: the runs are there, and none can be started."""
+
+    kind: Literal["imported"]
+    """Says that the runs of this study came from files of somebody else's."""
+    source: Text = ""
+    """Where the figures were published."""
+
+
+Workload = Annotated[Training | Command | Imported, Field(discriminator="kind")]

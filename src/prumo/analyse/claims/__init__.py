@@ -1,0 +1,1 @@
+"""Stated claims, set against the data."""

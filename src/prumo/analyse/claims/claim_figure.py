@@ -1,0 +1,167 @@
+"""What the data give for the figure of a claim, with its interval. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp, inf, log, sqrt
+from statistics import fmean, median, stdev
+from typing import TYPE_CHECKING
+
+from scipy.special import chdtri
+
+from prumo.analyse.interval import lowest_mean, t_quantile
+from prumo.analyse.ratio import LogMean, log_mean_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from prumo.results.record import Spread
+
+
+@dataclass(frozen=True)
+class Group:
+    """The measurements of one scenario, or what a published summary tells of them."""
+
+    scenario: str
+    levels: Mapping[str, str]
+    values: tuple[float, ...]
+    spread: Spread | None = None
+
+    @property
+    def mean(self) -> float:
+        """The arithmetic mean."""
+        return fmean(self.values)
+
+    @property
+    def n(self) -> int | None:
+        """The number of measurements; None where a summary does not tell."""
+        return len(self.values) if self.spread is None else self.spread.n
+
+    @property
+    def standard_deviation(self) -> float | None:
+        """That of the sample; None where there is no telling."""
+        if self.spread is not None:
+            return self.spread.standard_deviation
+        return stdev(self.values) if len(self.values) > 1 else None
+
+    @property
+    def squared_error(self) -> float | None:
+        """The squared standard error of the mean; None where there is no telling."""
+        n, deviation = self.n, self.standard_deviation
+        return None if n is None or n == 1 or deviation is None else deviation**2 / n
+
+    @property
+    def log_mean(self) -> LogMean:
+        """The mean of the logarithms of positive measurements."""
+        if self.spread is not None:
+            return LogMean.of_summary(self.mean, self.spread.standard_deviation, self.spread.n)
+        return LogMean.of(self.values)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with the interval that it is known to."""
+
+    value: float
+    low: float | None = None
+    """None where there is no telling, or no method for this statistic."""
+    high: float | None = None
+    parts: tuple[float, ...] = ()
+    """The same figure of each scenario, or pair of scenarios, where there can be several."""
+
+    def changed(self, formula: Callable[[float], float]) -> Figure:
+        """The figure that follows from this one by a formula that only rises or only falls."""
+        parts = tuple(formula(part) for part in self.parts)
+        if self.low is None or self.high is None:
+            return Figure(formula(self.value), parts=parts)
+        low, high = sorted((formula(self.low), formula(self.high)))
+        return Figure(formula(self.value), low, high, parts)
+
+
+def mean_figure(groups: Sequence[Group], confidence: float, *, is_amount: bool = False) -> Figure:
+    """The mean of the groups' means, all weighing the same; that of an amount stays above zero."""
+    value = fmean(group.mean for group in groups)
+    parts = tuple(group.mean for group in groups)
+    known = _welch([(group, 1 / len(groups)) for group in groups])
+    if known is None:
+        return Figure(value, parts=parts)
+    width = known.half_width(confidence)
+    is_never_negative = is_amount and all(min(group.values) >= 0 for group in groups)
+    floor = lowest_mean(value, confidence) if is_never_negative else -inf
+    return Figure(value, max(value - width, floor), value + width, parts)
+
+
+def ratio_figure(pairs: Sequence[tuple[Group, Group]], confidence: float) -> Figure | None:
+    """How many times as large the first means of pairs are as the second; None if not positive.
+
+    Means are arithmetic, as published ratios are; over several pairs the geometric mean of the
+    ratios is taken. The interval is that of `prumo compare`: it is about geometric means.
+    """
+    if any(group.mean <= 0 for pair in pairs for group in pair):
+        return None
+    parts = tuple(one.mean / other.mean for one, other in pairs)
+    value = exp(fmean(log(part) for part in parts))
+    sure = order_figure(pairs, confidence)
+    return Figure(value, parts=parts) if sure is None else replace(sure, value=value, parts=parts)
+
+
+def order_figure(pairs: Sequence[tuple[Group, Group]], confidence: float) -> Figure | None:
+    """The ratio of geometric means just as `prumo compare` tells it; None if not positive."""
+    if any(value <= 0 for pair in pairs for group in pair for value in group.values):
+        return None
+    sides = [(one.log_mean, other.log_mean) for one, other in pairs]
+    ratio = log_mean_ratio(sides, confidence)
+    parts = tuple(exp(one.mean - other.mean) for one, other in sides)
+    return Figure(ratio.value, ratio.low, ratio.high, parts)
+
+
+def spread_figure(group: Group, confidence: float, *, population: bool) -> Figure | None:
+    """A standard deviation; its interval is by chi-square, so for values that are nearly normal."""
+    n, deviation = group.n, group.standard_deviation
+    if deviation is None or (population and n is None):
+        return None
+    if n is None or n == 1:
+        return Figure(deviation)
+    if population:
+        deviation *= sqrt((n - 1) / n)
+    tail = (1 - confidence) / 2
+    ends = [sqrt((n - 1) / float(chdtri(n - 1, share))) for share in (tail, 1 - tail)]
+    return Figure(deviation, deviation * ends[0], deviation * ends[1])
+
+
+SINGLE: dict[str, Callable[[Sequence[float]], float]] = {
+    "median": median,
+    "minimum": min,
+    "maximum": max,
+}
+
+
+def single_figure(group: Group, statistic: str) -> Figure | None:
+    """A statistic of one group's values; None where only a summary of them is known."""
+    return None if group.spread is not None else Figure(SINGLE[statistic](group.values))
+
+
+@dataclass(frozen=True)
+class _Welch:
+    """The standard error of a weighted sum of means, and how well it is known itself."""
+
+    squared_error: float
+    degrees_of_freedom: float
+
+    def half_width(self, confidence: float) -> float:
+        if self.squared_error == 0:
+            return 0.0
+        return t_quantile(confidence, self.degrees_of_freedom) * sqrt(self.squared_error)
+
+
+def _welch(weighted: Sequence[tuple[Group, float]]) -> _Welch | None:
+    """The error of a weighted sum of means, by Welch (1947), Biometrika 34."""
+    shares = []
+    for group, weight in weighted:
+        squared = group.squared_error
+        if squared is None or group.n is None:
+            return None
+        shares.append((squared * weight**2, group.n - 1))
+    total = sum(share for share, _ in shares)
+    curvature = sum(share**2 / degrees for share, degrees in shares)
+    return _Welch(total, total**2 / curvature if curvature else inf)

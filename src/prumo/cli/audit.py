@@ -1,0 +1,68 @@
+"""`prumo audit`: stated claims against the data."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from prumo.analyse.claims.audit import Judgement
+from prumo.analyse.claims.claim import load_claims
+from prumo.cli.confidence_option import confidence_option
+from prumo.cli.console import table_console
+from prumo.cli.language_option import language_option
+from prumo.execute.study_run import default_results
+from prumo.report.audit import audit_document, audit_results, print_audit
+from prumo.report.language import language as language_of
+from prumo.results.tables import Results
+from prumo.study import load
+
+NOT_ALL_AGREE = 1
+
+
+@click.command(
+    epilog="Example:  prumo audit results/ufrgs-serverless studies/ufrgs-serverless/claims.yaml"
+)
+@click.argument("study", metavar="RESULTS|STUDY", type=click.Path(path_type=Path))
+@click.argument("claims_file", metavar="CLAIMS", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@confidence_option
+@language_option
+@click.option("--json", "as_json", is_flag=True, help="Print the audit as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    study: Path,
+    claims_file: Path,
+    folder: Path | None,
+    confidence: float,
+    tag: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Check the claims in the YAML file CLAIMS against measured results.
+
+    Results are a folder; of a study's file, those in FOLDER, or results/NAME when none is given.
+    A claim states a mean, a standard deviation, a ratio, a percentage, or that one thing is less
+    than another. It agrees with the data, differs by so much, is contradicted, or is more than
+    they can tell. Where a figure is wrong, other scenarios are looked for of which it is true.
+
+    Exit codes: 0 all agree, 1 not all do, 2 bad input.
+    """
+    claims = load_claims(claims_file)
+    language = language_of(tag)
+    audited = audit_results(Results(_results_path(study, folder)), claims, confidence)
+    if as_json:
+        click.echo(json.dumps(audit_document(audited, language), indent=1, ensure_ascii=False))
+    else:
+        print_audit(audited, confidence, language, table_console())
+    if any(item.judgement is not Judgement.AGREES for item in audited):
+        sys.exit(NOT_ALL_AGREE)
+
+
+def _results_path(study: Path, folder: Path | None) -> Path:
+    if study.is_file():
+        return folder or default_results(load(study))
+    if folder is not None:
+        raise click.UsageError("FOLDER goes with a study's file; RESULTS is a folder already.")
+    return study
