@@ -6,8 +6,13 @@ import json
 import math
 import random
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import product
 from typing import TYPE_CHECKING, Any
+
+from prumo.price.price import Kind, Purchase, Unit
+from prumo.price.rate import Rate
+from prumo.results.prices import Prices, write_prices
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +22,8 @@ FACTORS: dict[str, list[Any]] = {
     "batch_size": [32, 64],
 }
 SPEED = {"pytorch": 1.0, "tensorflow": 1.3, "mxnet": 0.9, "caffe": 2.1}
+# How much longer than `rede1` on a CPU it takes, by any other level.
+EFFORT = {"gpu": 0.07, "rede2": 1.8, "alexnet": 9.0, "googlenet": 21.0}
 MACHINE = {
     "host": {"name": "bench-1", "system": "Debian 12", "kernel": "6.1.0", "container": None},
     "cpu": {"model": "Xeon E5-2690 v4", "architecture": "x86_64", "logical_cores": 8},
@@ -39,6 +46,7 @@ class ResultFactory:
     epochs: int = 4
     samples: int = 20
     gpu: bool = False
+    steps_per_epoch: int = 5
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -51,6 +59,25 @@ class ResultFactory:
         for replication in range(1, replications + 1):
             for number, levels in enumerate(self.scenarios(), start=1):
                 self.run(number, replication, levels)
+        return self
+
+    def price(self, usd_per_hour: dict[str, float]) -> ResultFactory:
+        """Keep a price for each machine, as `prumo reprice` would; the empty name is for all."""
+        rates = {
+            machine: Rate(
+                price=f"azure/{machine or 'any'}@eastus",
+                kind=Kind.MACHINE,
+                purchase=Purchase.ON_DEMAND,
+                amount=amount,
+                unit=Unit.HOUR,
+                currency="USD",
+                billing="exact",
+                as_of=date(2026, 11, 1),
+                source="a test",
+            )
+            for machine, amount in usd_per_hour.items()
+        }
+        write_prices(self.path, Prices(made=date(2026, 11, 2), rates=rates))
         return self
 
     def scenarios(self) -> list[dict[str, Any]]:
@@ -133,7 +160,7 @@ class ResultFactory:
             **record,
         }
         (folder / "run.json").write_text(json.dumps(content))
-        self._write_samples(folder, train_seconds)
+        self._write_samples(folder, train_seconds, on_gpu=self.gpu and "cpu" not in levels.values())
         if finished:
             self._write_events(folder, train_seconds)
         return folder
@@ -142,13 +169,14 @@ class ResultFactory:
         speed = SPEED.get(str(levels.get("framework")), 1.0)
         batch = float(levels.get("batch_size", 64))
         size = float(levels.get("image_size", 28)) / 28
-        ideal: float = 20 * speed * size**1.5 * (1 + 12 / batch)
+        effort = math.prod(EFFORT.get(str(level), 1.0) for level in levels.values())
+        ideal: float = 20 * speed * effort * size**1.5 * (1 + 12 / batch)
         return ideal * math.exp(self._random.gauss(0, self.noise))
 
-    def _write_samples(self, folder: Path, seconds: float) -> None:
+    def _write_samples(self, folder: Path, seconds: float, *, on_gpu: bool) -> None:
         columns = ["time", "seconds", "cpu_percent", "tree_cpu_percent", "memory_percent"]
         columns += ["tree_rss_bytes", "swap_bytes", "steal_percent"]
-        if self.gpu:
+        if on_gpu:
             columns += ["gpu0_percent", "gpu0_memory_percent", "gpu0_power_watts"]
         lines = [",".join(columns)]
         for place in range(self.samples):
@@ -156,7 +184,7 @@ class ResultFactory:
             cpu = 20 + 65 * min(1.0, 4 * share) + self._random.gauss(0, 2)
             row = [1.7e9 + share * seconds, share * seconds, cpu, 8 * cpu - 8]
             row += [30 + 10 * share, (400 + 200 * share) * 2**20, 0, 0.1]
-            if self.gpu:
+            if on_gpu:
                 row += [70 + self._random.gauss(0, 3), 40, 180]
             lines.append(",".join(f"{value:.3f}" for value in row))
         (folder / "samples.csv").write_text("\n".join(lines) + "\n")
@@ -165,8 +193,8 @@ class ResultFactory:
         events: list[dict[str, Any]] = [{"event": "started", "pid": 7}]
         events += [{"event": "step", "epoch": 0, "step": 1, "seconds": 0.9, "loss": 2.4}]
         for epoch in range(1, self.epochs + 1):
-            for step in range(1, 6):
-                loss = 2.3 * math.exp(-0.5 * (epoch - 1 + step / 5))
+            for step in range(1, self.steps_per_epoch + 1):
+                loss = 2.3 * math.exp(-0.5 * (epoch - 1 + step / self.steps_per_epoch))
                 events.append(
                     {"event": "step", "epoch": epoch, "step": step, "seconds": 0.05, "loss": loss}
                 )

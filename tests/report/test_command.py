@@ -55,6 +55,7 @@ def test_the_summary_as_csv_can_be_piped(folder: Path) -> None:
     assert table.columns == [
         *("scenario", "framework", "batch_size", "metric", "unit", "n", "mean"),
         *("standard_deviation", "ci_low", "ci_high", "median", "minimum", "maximum"),
+        *("bootstrap_low", "bootstrap_high"),
     ]
     assert table.filter(metric="train_seconds")["n"].to_list() == [2, 2, 2, 2]
 
@@ -82,6 +83,14 @@ def test_a_broken_record_is_warned_about_and_nothing_crashes(folder: Path) -> No
     assert "7 of 8 runs finished; 1 unreadable." in output
     assert "could not be read" in output
     assert "C02-r1/run.json is not a run record" in "".join(output.splitlines())
+
+
+def test_formats_that_only_draw_say_when_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo")
+    factory.run(1, 1, {"batch_size": 32}, verdict="crashed", reason="no reason")
+    output = _output(factory.path, "--format", "png", "--format", "svg")
+
+    assert output.rstrip().endswith("Report: no file, since there is nothing to draw")
 
 
 @pytest.mark.parametrize(("verdict", "shown"), [("finished", True), ("crashed", False)])

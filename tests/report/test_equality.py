@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from prumo.quantity import MISSING
 from prumo.report.equality import equality_rows, verdict
-from prumo.report.number import MISSING
+from prumo.report.language import english
 from prumo.results.equality import (
     Equality,
     FrameworkEquality,
@@ -51,23 +52,23 @@ UNEQUAL = network("jax", row("jax"), row("pytorch", ProofState.DIFFERENT))
     ],
 )
 def test_the_verdict_claims_no_more_than_was_proven(equality: Equality, words: str) -> None:
-    assert words in verdict(equality)
+    assert words in str(verdict(equality))
 
 
 def test_a_row_shows_version_difference_and_state() -> None:
     known = row("tensorflow@2.14.0", version="2.14.0", parameters=1_116_970, score_difference=3e-7)
-    reference, other = equality_rows(network("jax", row("jax", version="0.10.2"), known))
+    reference, other = equality_rows(network("jax", row("jax", version="0.10.2"), known), english())
     assert (reference.framework, reference.score_difference) == ("jax 0.10.2", "reference")
     assert other.cells[:3] == ("tensorflow 2.14.0", "1,116,970", "3e-07")
 
 
 def test_a_framework_that_answered_alone_is_shown_as_such() -> None:
-    assert [shown.state for shown in equality_rows(ALONE)] == ["alone", "refused"]
+    assert [shown.state for shown in equality_rows(ALONE, english())] == ["alone", "refused"]
 
 
 def test_a_refusal_shows_its_reason_and_dashes() -> None:
     reason = "caffe cannot express padded averages"
     refused = row("caffe", ProofState.REFUSED, findings=(reason,))
-    (shown,) = equality_rows(network("", refused))
+    (shown,) = equality_rows(network("", refused), english())
     assert shown.cells == ("caffe", *[MISSING] * 4, "refused")
     assert shown.findings == (reason,)

@@ -10,6 +10,7 @@ import pytest
 from prumo.analyse.warning_kind import WarningKind
 from prumo.report.content import Report, assemble
 from prumo.report.document import document
+from prumo.report.language import english
 from prumo.report.page import page
 from prumo.results.tables import Results
 from result_factory import ResultFactory
@@ -22,7 +23,8 @@ NAMES = [
     *("verdict", "value", "place", "panel", "wall_seconds", "cpu_percent_mean", "versions"),
     *("^.*$", "*", "a b", "größe ⏱", "{x}", "", "a.b[0]"),
 ]
-VALUES = {"low": (1.0, 1.5), "high": (4.0, 4.5)}
+# Exact in binary, and no multiples of a step that a clock may have.
+VALUES = {"low": (1.0078125, 1.4921875), "high": (4.0078125, 4.4921875)}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,7 +47,7 @@ def test_a_factor_and_a_metric_of_one_name_have_a_page(tmp_path: Path, name: str
     results = _results(tmp_path, factor=name, metric=name)
     report = assemble(results, [_stated_metric(results, name)], 0.95)
 
-    assert "of every scenario</title>" in page(results, report)
+    assert "of every scenario</title>" in page(results, report, english())
     assert [effect.interval.mean for effect in report.effects] == [1.25, 4.25]
 
 
@@ -54,7 +56,7 @@ def _report(path: Path, factor: str, metric: str) -> Report:
     results = _results(path, factor, metric)
     own = _stated_metric(results, metric)
     report = assemble(results, [own], 0.95)
-    assert json.loads(json.dumps(document(report)))["main_metric"] == own
+    assert json.loads(json.dumps(document(report, english())))["main_metric"] == own
     assert {warning.kind for warning in report.warnings} == {WarningKind.WIDE_INTERVAL}
     return report
 

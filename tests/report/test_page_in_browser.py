@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import shutil
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import sync_playwright
 
 from prumo.report.content import assemble
+from prumo.report.language import language
 from prumo.report.page import write_page
 from prumo.results.tables import Results
 from result_factory import ResultFactory
@@ -27,6 +28,17 @@ STUDY_1: dict[str, list[Any]] = {
     "image_size": [32, 64],
     "network": ["rede1", "rede2"],
 }
+# A4 less its margins, in pixels of 1/96 inch.
+PRINTED_PIXELS = (702, 1009)
+# Pairs of texts of one figure whose boxes share more than a rim.
+COVERED = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+    const texts = [...svg.querySelectorAll('text')].filter(text => text.textContent.trim());
+    const boxes = texts.map(text => [text.textContent, text.getBoundingClientRect()]);
+    return boxes.flatMap(([one, a], place) => boxes.slice(place + 1)
+        .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3)
+        .map(([other]) => `${one} / ${other}`));
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +55,11 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "study1"
-    ResultFactory(folder, factors=STUDY_1).study_of(2)
+    factory = ResultFactory(folder, factors=STUDY_1, gpu=True).study_of(2)
+    factory.price({"cpu": 0.169, "gpu": 0.526})
     results = Results(folder)
-    write_page(results, assemble(results, [], 0.95), folder / "report.html")
+    # Portuguese: its texts are the longer ones.
+    write_page(results, assemble(results, [], 0.95), folder / "report.html", language("pt-BR"))
     return folder / "report.html"
 
 
@@ -69,15 +83,40 @@ def test_the_page_itself_never_scrolls_sideways(browser: Browser, report: Path, 
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_labels_of_forty_eight_scenarios_do_not_overlap(browser: Browser, report: Path) -> None:
+def test_no_text_of_any_figure_covers_another_at_forty_eight_scenarios(
+    browser: Browser, report: Path
+) -> None:
     page = browser.new_page()
     page.goto(report.as_uri())
-    boxes = page.evaluate(
-        """() => [...document.querySelector('svg').querySelectorAll('text')]
-            .filter(text => /^C[0-9]+:/.test(text.textContent))
-            .map(text => text.getBoundingClientRect())
-            .map(box => [box.top, box.bottom])"""
+    rows = page.locator("#bars svg text").filter(has_text=re.compile(r"^C\d+:")).count()
+
+    assert rows == 48
+    assert page.evaluate(COVERED) == []
+
+
+def test_the_contents_lead_to_every_section_and_a_section_folds(
+    browser: Browser, report: Path
+) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    links = page.locator("nav a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    sections = page.locator("details.section").evaluate_all("all => all.map(s => `#${s.id}`)")
+    page.locator("#bars > summary").click()
+
+    assert links == sections
+    assert {"#bars", "#money", "#variation", "#utilisation", "#usage", "#loss"} <= {*links}
+    assert not page.locator("#bars svg").first.is_visible()
+
+
+def test_no_figure_is_cut_by_the_end_of_a_printed_page(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": PRINTED_PIXELS[0], "height": PRINTED_PIXELS[1]})
+    page.emulate_media(media="print")
+    page.goto(report.as_uri())
+    sizes = page.evaluate(
+        """() => [...document.querySelectorAll('figure')].map(figure =>
+            [figure.getBoundingClientRect().height, getComputedStyle(figure).breakInside])"""
     )
-    assert len(boxes) == 48
-    for (_, bottom), (top, _) in pairwise(sorted(boxes)):
-        assert top >= bottom - 1
+
+    assert len(sizes) >= 7
+    assert all(height < PRINTED_PIXELS[1] and inside == "avoid" for height, inside in sizes)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PRINTED_PIXELS[0]

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 import json
+from os.path import commonpath
 from pathlib import Path
+from typing import Any
 
 import click
 
+from prumo.cli.confidence_option import confidence_option
 from prumo.cli.console import table_console
+from prumo.cli.language_option import language_option
 from prumo.report.content import assemble
 from prumo.report.document import document
 from prumo.report.file import write_file
+from prumo.report.formats import FORMATS, write_formats
+from prumo.report.formats.telling import Telling
+from prumo.report.language import language as language_of
 from prumo.report.page import write_page
 from prumo.report.terminal import print_report
 from prumo.results.tables import Results
 
 STANDARD_OUTPUT = "-"
+PAGE = "html"
 
 
-@click.command(
-    epilog="Example:  prumo report results/demo --metric train_seconds --csv summary.csv"
-)
+@click.command(epilog="Example:  prumo report results/demo --lang pt-BR --format latex --out paper")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.html",
-    help="Where the page goes.  [default: RESULTS/report.html]",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The file of the page; with --format, the folder for what is written.  "
+    "[default: RESULTS/report.html, RESULTS/report]",
+)
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    type=click.Choice(FORMATS),
+    help="What to write into a folder; may be repeated.  [default: only the page, as a file]",
 )
 @click.option("--csv", "csv_path", metavar="FILE", help="Write the summary as CSV; - prints it.")
 @click.option(
@@ -36,20 +50,17 @@ STANDARD_OUTPUT = "-"
     metavar="NAME",
     help="A metric to show, the main one first; may be repeated.",
 )
-@click.option(
-    "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Confidence of the intervals.",
-)
+@confidence_option
+@language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(  # noqa: PLR0913 (one argument per option)
     folder: Path,
     out: Path | None,
+    formats: tuple[str, ...],
     csv_path: str | None,
     metrics: tuple[str, ...],
     confidence: float,
+    tag: str,
     *,
     as_json: bool,
 ) -> None:
@@ -60,18 +71,47 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
+    language = language_of(tag)
     results = Results(folder)
     report = assemble(results, metrics, confidence)
-    page_path = out or folder / "report.html"
-    write_page(results, report, page_path)
+    written = _write(Telling(results, report, language), formats, out)
     if csv_path == STANDARD_OUTPUT:
         click.echo(report.summary.write_csv(), nl=False)
     elif csv_path is not None:
         write_file(Path(csv_path), report.summary.write_csv())
     if as_json:
-        click.echo(json.dumps({**document(report), "page": str(page_path)}, indent=1))
+        click.echo(json.dumps({**document(report, language), **_paths(written)}, indent=1))
     elif csv_path != STANDARD_OUTPUT:
-        print_report(report, table_console())
+        print_report(report, table_console(), language)
         click.echo()
     if not as_json:
-        click.echo(f"Report: {page_path}", err=csv_path == STANDARD_OUTPUT)
+        click.echo(f"Report: {_place(written)}", err=csv_path == STANDARD_OUTPUT)
+
+
+def _place(written: list[Path]) -> str:
+    if not written:
+        return "no file, since there is nothing to draw"
+    if len(written) == 1:
+        return str(written[0])
+    return f"{len(written)} files in {commonpath(path.parent for path in written)}"
+
+
+def _paths(written: list[Path]) -> dict[str, Any]:
+    page = next((str(path) for path in written if path.suffix == f".{PAGE}"), None)
+    return {"page": page, "files": list(map(str, written))}
+
+
+def _write(telling: Telling, formats: tuple[str, ...], out: Path | None) -> list[Path]:
+    """The formats that were asked for in a folder, or else one page; the paths of all."""
+    folder = telling.results.path
+    if not formats:
+        if out is not None and out.is_dir():
+            raise click.UsageError(f"--out {out} is a folder; give the page a file name.")
+        return [
+            write_page(
+                telling.results, telling.report, out or folder / "report.html", telling.language
+            )
+        ]
+    if out is not None and out.is_file():
+        raise click.UsageError(f"--out {out} is a file; --format needs a folder.")
+    return write_formats(telling, formats, out or folder / "report")

@@ -7,23 +7,35 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from prumo.analyse.convergence import convergences, losses_of
 from prumo.analyse.effect import is_balanced, main_effects, varying
 from prumo.analyse.evidence import Evidence
+from prumo.analyse.forecast.forecast_check import forecast_against_fact
 from prumo.analyse.metric import headlines, in_reading_order
+from prumo.analyse.money.costing import kept_costing
 from prumo.analyse.profile import scenario_profile
+from prumo.analyse.scaling import scaling_fits
 from prumo.analyse.summary import summarise
 from prumo.analyse.unproven import unproven
+from prumo.analyse.variation import variation
 from prumo.analyse.warning import find_warnings
 from prumo.errors import InputError, did_you_mean
+from prumo.report.cost import cost_report
+from prumo.results.forecast import read_forecast
+from prumo.results.prices import named_prices
 from prumo.results.record import Verdict
-from prumo.study import Adaptive, plan_of
+from prumo.study import Adaptive, Imported, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prumo.analyse.convergence import Convergence, Losses
     from prumo.analyse.effect import LevelMean
     from prumo.analyse.profile import ScenarioProfile
+    from prumo.analyse.scaling import ScalingFit
+    from prumo.analyse.variation import Variation
     from prumo.analyse.warning import ResultWarning
+    from prumo.report.cost import CostReport
     from prumo.results.equality import Equality
     from prumo.results.profile import Profile
     from prumo.results.tables import Results, Unreadable
@@ -57,11 +69,35 @@ class Report:
     """Where the time of a step goes, for scenarios that were profiled."""
     unprofiled: dict[str, list[str]]
     """Why a profiler that was asked for gave nothing → the scenarios where it did not."""
+    cost: CostReport | None
+    """What the runs cost at the prices kept with them; None where they have none."""
+    unpriced: tuple[str, ...]
+    """The prices that the study names and nobody kept with the results."""
+    variations: tuple[Variation, ...]
+    """Where the variation of the main metric comes from, and of the cost where there is one."""
+    fits: list[ScalingFit]
+    """How the main metric goes with batch sizes, image sizes and other numbers."""
+    losses: Losses
+    convergences: list[Convergence]
+    forecast: pl.DataFrame | None
+    """What was forecast against what came true; None where nobody made a forecast."""
 
     @property
     def main_metric(self) -> str | None:
         """The metric that sentences and figures are about; None when no run finished."""
         return self.selected[0] if self.selected else None
+
+    @property
+    def cost_metric(self) -> str | None:
+        """The amount that the study is about; None where nothing is priced."""
+        metric = self.cost.costing.cost_metric if self.cost is not None else None
+        return metric if metric in self.summary["metric"] else None
+
+    @property
+    def main_metrics(self) -> tuple[str, ...]:
+        """The main metric, and the amount where it is another one."""
+        both = dict.fromkeys((self.main_metric, self.cost_metric))
+        return tuple(metric for metric in both if metric is not None)
 
     @property
     def compared(self) -> tuple[str, ...]:
@@ -85,13 +121,19 @@ class Report:
 
 def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Report:
     """Compute everything a report says; without metrics, a sensible choice of them is shown."""
-    runs = results.runs()
-    summary = summarise(runs, results.factors, in_reading_order(results.metrics), confidence)
+    costing = kept_costing(results)
+    runs = costing.runs
+    known = [name for name in runs.columns if name in {*results.metrics, *costing.metrics}]
+    summary = summarise(runs, results.factors, in_reading_order(known), confidence, results.spreads)
     measured = summary["metric"].unique(maintain_order=True).to_list()
-    asked = _known(metrics, results.metrics) or _headlines(results, measured)
+    asked = _known(metrics, known) or _in_table_order(
+        headline_metrics(results, measured), costing.cost_metric
+    )
     selected = tuple(metric for metric in asked if metric in measured)
     main = selected[0] if selected else None
     apart = tuple(varying(runs, results.factors))
+    losses = losses_of(results.epochs(), results.steps())
+    forecast = read_forecast(results.path)
     profiles = _profiles(results)
     return Report(
         study_name=results.study_name,
@@ -116,6 +158,7 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
                 confidence=confidence,
                 unreadable=[item.path.parent.name for item in results.unreadable],
                 unfinished=results.unfinished,
+                spreads=results.spreads,
                 unproven=unproven(results.records, results.equality),
             )
         ),
@@ -126,7 +169,46 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
             if (profile := scenario_profile(name, several)) is not None
         ],
         unprofiled=_unprofiled(profiles),
+        cost=cost_report(costing, results.factors, confidence) if costing.metrics else None,
+        unpriced=_unpriced(results),
+        variations=tuple(
+            variation(runs, apart, metric, confidence)
+            for metric in dict.fromkeys((main, costing.cost_metric))
+            if metric is not None and metric in measured
+        ),
+        fits=scaling_fits(runs, results.factors, main, confidence) if main else [],
+        losses=losses,
+        convergences=convergences(runs, results.factors, losses, confidence),
+        forecast=None if forecast is None else forecast_against_fact(forecast, results),
     )
+
+
+def headline_metrics(results: Results, measured: Sequence[str]) -> list[str]:
+    """The metrics to show without being asked, the one that the study is about first."""
+    chosen = headlines(measured)
+    subject = _subject(results)
+    if subject is None or subject not in measured:
+        return chosen
+    return [subject, *(name for name in chosen if name != subject)]
+
+
+def _subject(results: Results) -> str | None:
+    """The metric that decides how often scenarios run, or else the time that is paid for."""
+    if results.study is None:
+        return None
+    replications = results.study.replications
+    if isinstance(replications, Adaptive):
+        return replications.metric
+    return results.study.cost.metric
+
+
+def _in_table_order(metrics: Sequence[str], cost_metric: str | None) -> list[str]:
+    """The money right after what a study is about; the process's time only where it is that."""
+    if not metrics:
+        return []
+    first, *rest = metrics
+    money = [cost_metric] if cost_metric in rest else []
+    return [first, *money, *(name for name in rest if name not in {cost_metric, "wall_seconds"})]
 
 
 def _profiles(results: Results) -> dict[str, list[Profile]]:
@@ -147,6 +229,12 @@ def _unprofiled(profiles: Mapping[str, Sequence[Profile]]) -> dict[str, list[str
     return reasons
 
 
+def _unpriced(results: Results) -> tuple[str, ...]:
+    if results.study is None or results.prices is not None:
+        return ()
+    return tuple(dict.fromkeys(named_prices(results.study).values()))
+
+
 def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:
     for metric in metrics:
         if metric not in known:
@@ -154,18 +242,9 @@ def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
-def _headlines(results: Results, measured: Sequence[str]) -> list[str]:
-    chosen = headlines(measured)
-    replications = results.study.replications if results.study is not None else 1
-    if isinstance(replications, Adaptive) and replications.metric in measured:
-        # The metric that decided how often scenarios ran is what the study is about.
-        return [replications.metric, *(name for name in chosen if name != replications.metric)]
-    return chosen
-
-
 def _planned_runs(results: Results) -> int:
     unreadable = sum(item.is_run for item in results.unreadable)
     seen = len(results.records) + unreadable + len(results.unfinished)
-    if results.study is None:
+    if results.study is None or isinstance(results.study.workload, Imported):
         return seen
     return max(seen, plan_of(results.study).runs_minimum)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo.report.convergence_table import convergence_document
+from prumo.report.cost import cost_document
 from prumo.report.profile import profile_document
+from prumo.report.scaling_table import scaling_document
 from prumo.report.sentence import sentences
+from prumo.report.variation_table import variation_document
 
 if TYPE_CHECKING:
     from prumo.report.content import Report
+    from prumo.report.language import Language
 
 
-def document(report: Report) -> dict[str, Any]:
+def document(report: Report, language: Language) -> dict[str, Any]:
     """Everything the report says, ready for JSON."""
     return {
         "study": report.study_name,
@@ -25,7 +30,7 @@ def document(report: Report) -> dict[str, Any]:
             "unreadable": len(report.unreadable),
             "unfinished": len(report.unfinished),
         },
-        "sentences": sentences(report),
+        "sentences": [language.say(sentence) for sentence in sentences(report)],
         "summary": report.summary.rows(named=True),
         "failures": report.failures.rows(named=True),
         "unreadable": [
@@ -33,7 +38,11 @@ def document(report: Report) -> dict[str, Any]:
         ],
         "unfinished": list(report.unfinished),
         "warnings": [
-            {"name": warning.name, "message": warning.message, "advice": warning.advice}
+            {
+                "name": warning.name,
+                "message": language.say(warning.message),
+                "advice": language.say(warning.advice),
+            }
             for warning in report.warnings
         ],
         "equality": None
@@ -44,4 +53,10 @@ def document(report: Report) -> dict[str, Any]:
             {"reason": reason, "scenarios": scenarios}
             for reason, scenarios in report.unprofiled.items()
         ],
+        "cost": None if report.cost is None else cost_document(report.cost, language),
+        "unpriced": list(report.unpriced),
+        "variations": [variation_document(found, language) for found in report.variations],
+        "scaling": [scaling_document(fit) for fit in report.fits],
+        "convergence": [convergence_document(found) for found in report.convergences],
+        "forecast": None if report.forecast is None else report.forecast.rows(named=True),
     }

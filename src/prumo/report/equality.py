@@ -9,14 +9,23 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.report.number import MISSING
+from prumo.message import Message
+from prumo.quantity import MISSING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from prumo.report.language import Language
     from prumo.results.equality import Equality, FrameworkEquality, NetworkEquality
 
-HEADS = ("Framework", "Parameters", "Scores differ by", "Loss", "After one step", "")
+HEADS: tuple[Message | str, ...] = (
+    Message("Framework"),
+    Message("Parameters"),
+    Message("Scores differ by"),
+    Message("Loss"),
+    Message("After one step"),
+    "",
+)
 
 
 @dataclass(frozen=True)
@@ -44,9 +53,9 @@ class EqualityRow:
         )
 
 
-def equality_rows(network: NetworkEquality) -> list[EqualityRow]:
+def equality_rows(network: NetworkEquality, language: Language) -> list[EqualityRow]:
     """A row for every framework of a network."""
-    return [_row(row, network) for row in network.frameworks]
+    return [_row(row, network, language) for row in network.frameworks]
 
 
 def compared_networks(equality: Equality) -> list[NetworkEquality]:
@@ -54,66 +63,81 @@ def compared_networks(equality: Equality) -> list[NetworkEquality]:
     return [network for network in equality.networks if network.reference]
 
 
-def verdict(equality: Equality) -> str:
+def network_title(network: NetworkEquality) -> Message:
+    """What was compared, and how large it is."""
+    values = {"network": network.title, "number": float(network.parameters)}
+    return Message("{network}: {number:,.0f} parameters", values)
+
+
+def verdict(equality: Equality) -> Message:
     """What the whole check says, in a sentence."""
     proven = compared_networks(equality)
     if not equality.holds:
-        return "Frameworks of this study do not train the same networks."
+        return Message("Frameworks of this study do not train the same networks.")
     if not proven:
-        return "There was nothing to compare: no network was built by two frameworks."
+        return Message("There was nothing to compare: no network was built by two frameworks.")
     if len(proven) < len(equality.networks):
-        return "The same networks, proven equal (in fp32) wherever two frameworks built one."
-    return "The same networks, proven equal (in fp32)."
+        return Message(
+            "The same networks, proven equal (in fp32) wherever two frameworks built one."
+        )
+    return Message("The same networks, proven equal (in fp32).")
 
 
-def method(equality: Equality) -> str:
+def method(equality: Equality) -> Message:
     """How it was found out, in a sentence."""
     tolerances = equality.tolerances
-    return (
+    return Message(
         "From one seed the same weights and images went into every framework, in single precision "
-        "on the processor. Equal means: as many parameters, scores within "
-        f"{tolerances.score:g} of the largest, a loss within {tolerances.loss:g} of itself, and a "
-        f"step of SGD, at a rate that changes it a little, that changes it by as much within "
-        f"{100 * tolerances.step:g} %."
+        "on the processor. Equal means: as many parameters, scores within {score:g} of the "
+        "largest, a loss within {loss:g} of itself, and a step of SGD, at a rate that changes it "
+        "a little, that changes it by as much within {step:g} %.",
+        {
+            "score": float(tolerances.score),
+            "loss": float(tolerances.loss),
+            "step": 100 * tolerances.step,
+        },
     )
 
 
-def print_equality(equality: Equality, console: Console) -> None:
+def print_equality(equality: Equality, console: Console, language: Language) -> None:
     """A table for each network, then the verdict."""
     for network in equality.networks:
-        console.print(_table(network))
-        for row in equality_rows(network):
+        console.print(_table(network, language))
+        for row in equality_rows(network, language):
             for finding in row.findings:
                 console.print(Text(f"  {row.framework}: {finding}"))
         console.print()
-    console.print(Text(verdict(equality), style="bold"))
-    console.print(Text(method(equality), style="dim"))
+    console.print(Text(language.say(verdict(equality)), style="bold"))
+    console.print(Text(language.say(method(equality)), style="dim"))
 
 
-def _table(network: NetworkEquality) -> Table:
-    title = Text(f"{network.title}: {network.parameters:,} parameters")
+def _table(network: NetworkEquality, language: Language) -> Table:
+    title = Text(language.say(network_title(network)))
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for place, head in enumerate(HEADS):
         is_number = 0 < place < len(HEADS) - 1
-        table.add_column(head, justify="right" if is_number else "left", no_wrap=is_number)
-    for row in equality_rows(network):
+        table.add_column(
+            language.say(head), justify="right" if is_number else "left", no_wrap=is_number
+        )
+    for row in equality_rows(network, language):
         table.add_row(*row.cells)
     return table
 
 
-def _row(row: FrameworkEquality, network: NetworkEquality) -> EqualityRow:
+def _row(row: FrameworkEquality, network: NetworkEquality, language: Language) -> EqualityRow:
+    def number(value: float | None, form: str) -> str:
+        return MISSING if value is None else language.formatted(value, form)
+
     is_reference = row.framework == network.reference
     name = row.framework.partition("@")[0]
     return EqualityRow(
         framework=f"{name} {row.version}" if row.version else row.framework,
-        parameters=MISSING if row.parameters is None else f"{row.parameters:,}",
-        score_difference="reference" if is_reference else _number(row.score_difference, "g", 2),
-        loss=_number(row.loss, "f", 6),
-        loss_after=_number(row.loss_after, "f", 6),
-        state=row.state.value,
+        parameters=number(row.parameters, ",d"),
+        score_difference=language.say(Message("reference"))
+        if is_reference
+        else number(row.score_difference, ".2g"),
+        loss=number(row.loss, ".6f"),
+        loss_after=number(row.loss_after, ".6f"),
+        state=language.say(row.state.value),
         findings=row.findings,
     )
-
-
-def _number(value: float | None, form: str, digits: int) -> str:
-    return MISSING if value is None else f"{value:.{digits}{form}}"

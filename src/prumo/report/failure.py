@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prumo.message import Message
 from prumo.report.sentence import verdict_words
 
 if TYPE_CHECKING:
@@ -16,11 +17,11 @@ class FailureGroup:
     """The runs that ended in the same way for the same reason."""
 
     verdict: str
-    reason: str
+    reason: Message | str
     runs: tuple[str, ...]
 
     @property
-    def words(self) -> str:
+    def words(self) -> Message:
         """The verdict in words."""
         return verdict_words(self.verdict)
 
@@ -29,6 +30,6 @@ def failure_groups(report: Report) -> list[FailureGroup]:
     """Every failed run once, ordered by verdict, then reason."""
     groups = report.failures.group_by("verdict", "reason", maintain_order=True).agg("run")
     return [
-        FailureGroup(verdict, reason or "no reason was recorded", tuple(runs))
+        FailureGroup(verdict, reason or Message("no reason was recorded"), tuple(runs))
         for verdict, reason, runs in groups.sort("verdict", maintain_order=True).rows()
     ]

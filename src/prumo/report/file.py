@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a file whole, making its folder where there is none."""
+def write_file(path: Path, content: str | bytes) -> Path:
+    """Write a file whole, making its folder where there is none; its path."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_whole(path, content)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
+    return path

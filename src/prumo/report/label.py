@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prumo.report.number import MISSING
+from prumo.quantity import MISSING
 from prumo.study import level_text
 
 if TYPE_CHECKING:

@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.analyse.profile import OperationKind
+from prumo.message import Message, Series
 from prumo.report.label import levels_label
-from prumo.report.number import digits, quantity
 
 if TYPE_CHECKING:
     from prumo.analyse.profile import ScenarioProfile
     from prumo.report.content import Report
+    from prumo.report.language import Language
 
 SHOWN_OPERATIONS = 10
 
@@ -53,34 +54,37 @@ class ProfileTable:
     functions: list[FunctionRow]
 
 
-def profile_tables(report: Report) -> list[ProfileTable]:
+def profile_tables(report: Report, language: Language) -> list[ProfileTable]:
     """A table for every scenario that was profiled."""
     levels = {
         row["scenario"]: levels_label(row, report.varying)
         for row in report.runs.iter_rows(named=True)
     }
-    return [_table(profile, levels[profile.scenario]) for profile in report.profiles]
+    return [_table(profile, levels[profile.scenario], language) for profile in report.profiles]
 
 
-def terminal_table(tables: list[ProfileTable]) -> Table:
+def terminal_table(tables: list[ProfileTable], language: Language) -> Table:
     """The shares of all scenarios at a glance."""
-    title = Text("Where the time of a step goes, by the framework's own profiler")
+    title = Text(language.say("Where the time of a step goes, by the framework's own profiler"))
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for head in ("scenario", "levels"):
+    for head in (language.say("scenario"), language.say("levels")):
         table.add_column(head)
     for kind in OperationKind:
-        table.add_column(kind.value, justify="right")
-    table.add_column("longest operation")
+        table.add_column(language.say(kind.value), justify="right")
+    table.add_column(language.say("longest operation"))
     for item in tables:
         longest = f"{item.rows[0].operation} ({item.rows[0].share})"
         table.add_row(item.scenario, Text(item.levels), *item.shares.values(), Text(longest))
     return table
 
 
-def missing_profiles(report: Report) -> list[str]:
+def missing_profiles(report: Report) -> list[Message]:
     """Why scenarios have no profile although one was asked for, in sentences."""
     return [
-        f"No profile of {', '.join(scenarios)}: {reason}."
+        Message(
+            "No profile of {scenarios}: {reason}.",
+            {"scenarios": Series(tuple(scenarios)), "reason": reason},
+        )
         for reason, scenarios in report.unprofiled.items()
     ]
 
@@ -105,30 +109,31 @@ def profile_document(profile: ScenarioProfile) -> dict[str, Any]:
     }
 
 
-def _table(profile: ScenarioProfile, levels: str) -> ProfileTable:
+def _table(profile: ScenarioProfile, levels: str, language: Language) -> ProfileTable:
+    def percent(share: float) -> str:
+        return language.formatted(100 * share, ".1f") + " %"
+
     shown = profile.operations[:SHOWN_OPERATIONS]
     rest = sum(operation.share for operation in profile.operations[SHOWN_OPERATIONS:])
     return ProfileTable(
         scenario=profile.scenario,
         levels=levels,
-        shares={kind.value: _percent(share) for kind, share in profile.shares.items()},
+        shares={language.say(kind.value): percent(share) for kind, share in profile.shares.items()},
         rows=[
             ProfileRow(
                 operation.operation,
-                operation.kind.value,
-                digits(operation.calls_per_step, 3),
-                quantity(operation.seconds_per_step, "s"),
-                _percent(operation.share),
+                language.say(operation.kind.value),
+                language.number(operation.calls_per_step, 3),
+                language.quantity(operation.seconds_per_step, "s"),
+                percent(operation.share),
             )
             for operation in shown
         ],
-        rest=_percent(rest) if len(profile.operations) > len(shown) else "",
+        rest=percent(rest) if len(profile.operations) > len(shown) else "",
         functions=[
-            FunctionRow(row.function, quantity(row.seconds_per_step, "s"), _percent(row.share))
+            FunctionRow(
+                row.function, language.quantity(row.seconds_per_step, "s"), percent(row.share)
+            )
             for row in profile.functions[:SHOWN_OPERATIONS]
         ],
     )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from prumo.analyse.metric import Better, metric_of
-from prumo.analyse.wording import counted
-from prumo.report.label import scenario_label
-from prumo.report.number import digits, scale_of
+from prumo.analyse.money.same_work import by_work, work_factors
+from prumo.analyse.wording import counted, listed
+from prumo.message import Message, Series
+from prumo.quantity import Estimate, Quantity
+from prumo.report.label import levels_label, scenario_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,78 +20,171 @@ if TYPE_CHECKING:
     from prumo.report.content import Report
 
 NAMES_SHOWN = 6
+# Ours: more bullets than that are a table, and the page has one.
+WORKS_SHOWN = 6
+RATIO_DIGITS = 3
 Row = dict[str, Any]
 
 
-def sentences(report: Report) -> list[str]:
+def sentences(report: Report) -> list[Message]:
     """The result in a few sentences, the most important first."""
     said = [outcome(report)]
     if report.imported_runs:
         runs = counted(report.imported_runs, "run")
-        said.append(f"Not measured by Prumo but imported from logs: {runs}.")
+        said.append(Message("Not measured by Prumo but imported: {runs}.", {"runs": runs}))
     if report.main_metric is None:
         return said
-    rows = report.metric_summary(report.main_metric).sort("mean").rows(named=True)
-    if len(rows) == 1:
-        return [*said, f"{_title(report)}: {_with_interval(rows[0], report)}."]
-    said += _ends(report, rows)
+    said += _standings(report)
+    if report.cost is not None and report.cost_metric is not None:
+        said += [*report.cost.costing.unpriced(), *report.cost.machine_sentences()]
     effect = _largest_effect(report)
     return [*said, effect] if effect else said
 
 
-def outcome(report: Report) -> str:
+def outcome(report: Report) -> Message:
     """How many runs finished and how the others ended."""
     total, finished = report.planned_runs, report.finished.height
-    parts = [f"{finished} of {total} {'run' if total == 1 else 'runs'} finished"]
+    parts = [
+        Message(
+            "{finished} of {count} run finished",
+            {"finished": finished, "count": total},
+            "{finished} of {count} runs finished",
+        )
+    ]
     counts = report.failures.group_by("verdict", maintain_order=True).len()
-    parts += [f"{count} {verdict_words(verdict)}" for verdict, count in counts.rows()]
+    parts += [
+        Message("{count} {verdict}", {"count": count, "verdict": verdict_words(verdict)})
+        for verdict, count in counts.rows()
+    ]
     if report.unreadable_runs:
-        parts.append(f"{report.unreadable_runs} unreadable")
+        parts.append(Message("{count} unreadable", {"count": report.unreadable_runs}))
     if report.unfinished:
-        parts.append(f"{len(report.unfinished)} without an end")
+        parts.append(Message("{count} without an end", {"count": len(report.unfinished)}))
     known = report.runs.height + report.unreadable_runs + len(report.unfinished)
     if total > known:
-        parts.append(f"{total - known} not begun")
-    return "; ".join(parts) + "."
+        parts.append(Message("{count} not begun", {"count": total - known}))
+    return Message("{parts}.", {"parts": Series(tuple(parts), "; ")})
 
 
-def verdict_words(verdict: str) -> str:
+def verdict_words(verdict: str) -> Message:
     """A verdict as it stands in a sentence.
 
-    >>> verdict_words("out_of_memory")
+    >>> str(verdict_words("out_of_memory"))
     'out of memory'
     """
-    return verdict.replace("_", " ")
+    return Message(verdict.replace("_", " "))
 
 
-def _ends(report: Report, rows: list[Row]) -> list[str]:
-    better = metric_of(report.main_metric or "").better
-    if better is Better.UNKNOWN:
-        least, most = (_with_interval(rows[place], report) for place in (0, -1))
-        return [f"{_title(report)} goes from {least} to {most}."]
-    best_first = rows if better is Better.LOWER else rows[::-1]
-    best, worst = best_first[0], best_first[-1]
-    said = [f"Best {_title(report).lower()}: {_with_interval(best, report)}."]
-    rivals = [row for row in best_first[1:] if _overlap(best, row)]
-    unsure = [row for row in (best, *best_first[1:]) if row["ci_low"] is None]
-    if rivals:
-        said.append(
-            f"The {_interval_word(report)} of {best['scenario']} overlaps with that of "
-            f"{_names([row['scenario'] for row in rivals])}: these runs do not tell which of them "
-            "is best."
+def _standings(report: Report) -> list[Message]:
+    """Which scenario is best, among those that do the same work: others are no choice."""
+    told = report.summary.filter(pl.col("metric").is_in(report.main_metrics))
+    works = by_work(told, report.varying)
+    if len(works) == 1:
+        return _standing(report, told, report.varying)
+    work = work_factors(report.varying)
+    if len(works) > WORKS_SHOWN:
+        return [_different_works(report, metric, work) for metric in report.main_metrics]
+    ways = [factor for factor in report.varying if factor not in work]
+    return [
+        Message(
+            "Among the scenarios with {work}: {standing}",
+            {
+                "work": levels_label(same.row(0, named=True), work),
+                "standing": Series(tuple(standing), " "),
+            },
         )
-    elif unsure:
-        said.append("Some scenarios have a single run, so how sure this order is cannot be told.")
-    elif best_first[1:]:
-        said.append(
-            f"The {_interval_word(report)} of {best['scenario']} lies apart from that of every "
-            "other scenario."
-        )
-    said.append(f"Worst: {_with_interval(worst, report)}{_times(best, worst, better)}.")
+        for same in works
+        if (standing := _standing(report, same, ways))
+    ]
+
+
+def _standing(report: Report, summary: pl.DataFrame, factors: Sequence[str]) -> list[Message]:
+    """The ends of the main metric and what is cheapest, among scenarios of one work."""
+    said = []
+    for metric in report.main_metrics:
+        rows = summary.filter(pl.col("metric") == metric).sort("mean").rows(named=True)
+        title = metric_of(metric).title
+        if len(rows) == 1:
+            value = _with_interval(rows[0], factors)
+            said.append(Message("{metric}: {value}.", {"metric": title, "value": value}))
+        elif rows and metric == report.main_metric:
+            said += _ends(report, rows, factors)
+        elif rows and rows[0]["mean"] != rows[-1]["mean"]:
+            said += _best(report, title, rows, factors)
     return said
 
 
-def _largest_effect(report: Report) -> str | None:
+def _different_works(report: Report, metric: str, work: Sequence[str]) -> Message:
+    rows = report.metric_summary(metric).sort("mean").rows(named=True)
+    return Message(
+        "{metric} goes from {least} to {most}; scenarios that differ in {factors} do different "
+        "work, so none is the best of all.",
+        {
+            "metric": metric_of(metric).title,
+            "least": _with_interval(rows[0], report.varying),
+            "most": _with_interval(rows[-1], report.varying),
+            "factors": listed(work),
+        },
+    )
+
+
+def _ends(report: Report, rows: list[Row], factors: Sequence[str]) -> list[Message]:
+    metric = metric_of(report.main_metric or "")
+    if rows[0]["mean"] == rows[-1]["mean"]:
+        value = Quantity(rows[0]["mean"], rows[0]["unit"])
+        values = {"metric": metric.title, "value": value}
+        return [Message("{metric} is the same in every scenario: {value}.", values)]
+    if metric.better is Better.UNKNOWN:
+        least, most = (_with_interval(rows[place], factors) for place in (0, -1))
+        values = {"metric": metric.title, "least": least, "most": most}
+        return [Message("{metric} goes from {least} to {most}.", values)]
+    best_first = rows if metric.better is Better.LOWER else rows[::-1]
+    best, worst = best_first[0], best_first[-1]
+    return [
+        *_best(report, metric.title, best_first, factors),
+        _worst(best, worst, _with_interval(worst, factors), metric.better),
+    ]
+
+
+def _best(
+    report: Report, title: Message | str, best_first: Sequence[Row], factors: Sequence[str]
+) -> list[Message]:
+    best, *others = best_first
+    values = {"metric": title, "best": _with_interval(best, factors)}
+    return [Message("{metric}, best: {best}.", values), _sureness(report, best, others)]
+
+
+def _sureness(report: Report, best: Row, others: Sequence[Row]) -> Message:
+    """Whether the best is told apart from the others."""
+    values = {"confidence": 100 * report.confidence, "best": best["scenario"]}
+    if rivals := [row["scenario"] for row in others if _overlap(best, row)]:
+        return Message(
+            "The {confidence:g} % interval of {best} overlaps with that of {rivals}: the intervals "
+            "alone do not tell which of them is best.",
+            {**values, "rivals": _names(rivals)},
+        )
+    if any(row["ci_low"] is None for row in (best, *others)):
+        return Message(
+            "Some scenarios have a single run, so how sure this order is cannot be told."
+        )
+    return Message(
+        "The {confidence:g} % interval of {best} lies apart from that of every other scenario.",
+        values,
+    )
+
+
+def _worst(best: Row, worst: Row, told: Message, better: Better) -> Message:
+    values: dict[str, object] = {"worst": told}
+    low, high = sorted((best["mean"], worst["mean"]))
+    if low <= 0:
+        return Message("Worst: {worst}.", values)
+    values["times"] = Quantity(high / low, digits=RATIO_DIGITS)
+    if better is Better.LOWER:
+        return Message("Worst: {worst}, {times} times the best.", values)
+    return Message("Worst: {worst}; the best is {times} times as much.", values)
+
+
+def _largest_effect(report: Report) -> Message | None:
     # With combinations missing, level means do not compare like with like: better to say nothing.
     if not report.balanced or len(report.compared) < 2:  # noqa: PLR2004 (one factor is no choice)
         return None
@@ -97,11 +194,17 @@ def _largest_effect(report: Report) -> str | None:
     )
     if _apart(least, most) is not True:
         return None
-    scale = scale_of(most.interval.mean, metric_of(report.main_metric or "").unit)
-    return (
-        f"Of the factors, {factor} changes the mean most: from "
-        f"{scale.text(least.interval.mean)} ({least.level}) to "
-        f"{scale.text(most.interval.mean)} ({most.level})."
+    unit = metric_of(report.main_metric or "").unit
+    return Message(
+        "Of the factors, {factor} changes the mean most: from {least} ({least_level}) to {most} "
+        "({most_level}).",
+        {
+            "factor": factor,
+            "least": Quantity(least.interval.mean, unit),
+            "least_level": least.level,
+            "most": Quantity(most.interval.mean, unit),
+            "most_level": most.level,
+        },
     )
 
 
@@ -125,33 +228,23 @@ def _overlap(one: Row, other: Row) -> bool:
     return bool(one["ci_low"] <= other["ci_high"] and other["ci_low"] <= one["ci_high"])
 
 
-def _with_interval(row: Row, report: Report) -> str:
-    scale = scale_of(row["mean"], row["unit"])
-    label = scenario_label(row, report.varying)
+def _with_interval(row: Row, factors: Sequence[str]) -> Message:
+    label = scenario_label(row, factors)
     if row["ci_low"] is None:
-        return f"{label} at {scale.text(row['mean'])} (a single run, no interval)"
-    interval = scale.interval(row["ci_low"], row["ci_high"])
-    return f"{label} at {scale.text(row['mean'])} {interval}"
+        return Message(
+            "{scenario} at {value} (a single run, no interval)",
+            {"scenario": label, "value": Quantity(row["mean"], row["unit"])},
+        )
+    value = Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
+    return Message("{scenario} at {value}", {"scenario": label, "value": value})
 
 
-def _times(best: Row, worst: Row, better: Better) -> str:
-    low, high = sorted((best["mean"], worst["mean"]))
-    if low <= 0 or high == low:
-        return ""
-    if better is Better.LOWER:
-        return f", {digits(worst['mean'] / best['mean'], 3)} times the best"
-    return f"; the best is {digits(best['mean'] / worst['mean'], 3)} times as much"
-
-
-def _title(report: Report) -> str:
-    return metric_of(report.main_metric or "").title
-
-
-def _interval_word(report: Report) -> str:
-    return f"{100 * report.confidence:g} % interval"
-
-
-def _names(names: list[str]) -> str:
+def _names(names: list[str]) -> Message | str:
     if len(names) > NAMES_SHOWN:
-        return f"{', '.join(names[:NAMES_SHOWN])} and {len(names) - NAMES_SHOWN} others"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        shown = Series(tuple(names[:NAMES_SHOWN]))
+        return Message(
+            "{names} and {count} others", {"names": shown, "count": len(names) - NAMES_SHOWN}
+        )
+    if len(names) == 1:
+        return names[0]
+    return Message("{names} and {last}", {"names": Series(tuple(names[:-1])), "last": names[-1]})

@@ -4,38 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prumo.report.number import quantity
-from prumo.results.condition import machine_name, versions_text
+from prumo.message import Message, Series
+from prumo.quantity import Quantity
+from prumo.report.noise import noise_facts
+from prumo.results.condition import machine_facts, versions_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prumo.results.record import RunRecord
 
-Fact = tuple[str, list[str]]
+Value = Message | Series | str
+Fact = tuple[Message, list[Value]]
 
 
 def setting(records: Sequence[RunRecord]) -> list[Fact]:
     """Titled facts, each with every value that occurs in the runs."""
     facts = [
-        ("Machine", _each(machine_name(record.machine) for record in records)),
-        ("System", _each(_system(record.machine) for record in records)),
-        ("GPU", _each(text for record in records for text in _gpus(record.machine))),
-        ("Device", _each(record.device for record in records)),
-        ("Threads", _each(record.threads for record in records)),
-        ("Versions", _each(versions_text(record.versions) for record in records)),
-        ("Environment", _each(record.environment.get("name") for record in records)),
-        ("Data", _each(_data(record) for record in records)),
-        ("Network", _each(_network(record.network) for record in records)),
-        ("Imported", _each(record.imported for record in records)),
-        ("Sampler", _sampler(records)),
-        ("Run from", _period(records)),
+        (Message("Machine"), _each(machine_facts(record.machine) for record in records)),
+        (Message("System"), _each(_system(record.machine) for record in records)),
+        (Message("GPU"), _each(text for record in records for text in _gpus(record.machine))),
+        (Message("Noise"), _each(noise_facts(records))),
+        (Message("Device"), _each(record.device for record in records)),
+        (Message("Threads"), _each(record.threads for record in records)),
+        (Message("Versions"), _each(versions_text(record.versions) for record in records)),
+        (Message("Environment"), _each(record.environment.get("name") for record in records)),
+        (Message("Data"), _each(_data(record) for record in records)),
+        (Message("Network"), _each(_network(record.network) for record in records)),
+        (Message("Imported"), _each(record.imported for record in records)),
+        (Message("Sampler"), _sampler(records)),
+        (Message("Run from"), _period(records)),
     ]
     return [(title, values) for title, values in facts if values]
 
 
-def _each(values: Iterable[Any]) -> list[str]:
-    return list(dict.fromkeys(str(value) for value in values if value))
+def _each(values: Iterable[Any]) -> list[Value]:
+    return list({str(value): _value(value) for value in values if value and str(value)}.values())
+
+
+def _value(value: Any) -> Value:  # noqa: ANN401 (whatever a record holds)
+    return value if isinstance(value, (Message, Series)) else str(value)
 
 
 def _system(machine: dict[str, Any]) -> str:
@@ -52,48 +60,66 @@ def _gpus(machine: dict[str, Any]) -> list[str]:
     return [str(device.get("name")) for device in devices or [] if isinstance(device, dict)]
 
 
-def _data(record: RunRecord) -> str:
+def _data(record: RunRecord) -> Series | None:
     data = record.data
-    source = data.get("source")
+    source, images, shape = data.get("source"), data.get("images"), data.get("shape")
     if source is None:
-        return ""
-    name = str(record.parameters.get("dataset") or data.get("name") or "data")
-    origin = "generated, not real images" if source == "generated" else f"real, from {source}"
-    facts = [
-        f"{data['images']:,} images" if isinstance(data.get("images"), int) else "",
-        "\N{MULTIPLICATION SIGN}".join(map(str, data["shape"]))
-        if isinstance(data.get("shape"), list)
-        else "",
-        f"{data['classes']} classes" if data.get("classes") else "",
+        return None
+    values = {
+        "name": str(record.parameters.get("dataset") or data.get("name") or "data"),
+        "source": source,
+    }
+    facts: list[object] = [
+        Message("{name}: generated, not real images", values)
+        if source == "generated"
+        else Message("{name}: real, from {source}", values)
     ]
-    return ", ".join([f"{name}: {origin}", *filter(None, facts)])
+    if isinstance(images, int):
+        facts.append(Message("{images:,.0f} images", {"images": float(images)}))
+    if isinstance(shape, list):
+        facts.append("\N{MULTIPLICATION SIGN}".join(map(str, shape)))
+    if data.get("classes"):
+        facts.append(Message("{classes} classes", {"classes": data["classes"]}))
+    return Series(tuple(facts))
 
 
-def _network(network: dict[str, Any]) -> str:
+def _network(network: dict[str, Any]) -> Series | None:
     name = network.get("name")
     if not name:
-        return ""
+        return None
     parameters, flops = network.get("parameters"), network.get("flops")
-    facts = [
-        f"{parameters:,} parameters" if isinstance(parameters, int) else "",
-        f"{flops:,.0f} FLOPs per image" if isinstance(flops, (int, float)) else "",
-    ]
-    return ", ".join([str(name), *filter(None, facts)])
+    facts: list[object] = [str(name)]
+    if isinstance(parameters, int):
+        facts.append(Message("{number:,.0f} parameters", {"number": float(parameters)}))
+    if isinstance(flops, (int, float)):
+        facts.append(Message("{number:,.0f} FLOPs per image", {"number": float(flops)}))
+    return Series(tuple(facts))
 
 
-def _sampler(records: Sequence[RunRecord]) -> list[str]:
+def _sampler(records: Sequence[RunRecord]) -> list[Value]:
     costs = [(record.sampler, record.wall_seconds or 0) for record in records if record.sampler]
     if not costs:
         return []
     periods = sorted({cost.period_seconds for cost, _ in costs})
     cpu = sum(cost.cpu_seconds for cost, _ in costs)
     wall = sum(seconds for _, seconds in costs)
-    share = f", {100 * cpu / wall:.2g} % of one core" if wall > 0 else ""
     memory = max(cost.memory_bytes for cost, _ in costs)
-    every = " or ".join(f"{period:g}" for period in periods)
-    return [f"a sample every {every} s{share}, {quantity(memory, 'B')} of memory"]
+    facts = [
+        Message("a sample every {period:g} s", {"period": periods[0]})
+        if len(periods) == 1
+        else Message(
+            "a sample every {shortest:g} to {longest:g} s",
+            {"shortest": periods[0], "longest": periods[-1]},
+        )
+    ]
+    if wall > 0:
+        facts.append(Message("{percent:.2g} % of one core", {"percent": 100 * cpu / wall}))
+    facts.append(Message("{memory} of memory", {"memory": Quantity(memory, "B")}))
+    return [Series(tuple(facts))]
 
 
-def _period(records: Sequence[RunRecord]) -> list[str]:
+def _period(records: Sequence[RunRecord]) -> list[Value]:
     moments = sorted(record.started for record in records if record.started)
-    return [f"{moments[0]} to {moments[-1]}"] if moments else []
+    if not moments:
+        return []
+    return [Message("{first} to {last}", {"first": moments[0], "last": moments[-1]})]

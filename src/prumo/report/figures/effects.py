@@ -8,26 +8,45 @@ import altair as alt
 import polars as pl
 
 from prumo.analyse.metric import metric_of
-from prumo.report.figures.figure import INK, PALETTE, Extent, draw, value_axis
-from prumo.report.number import scale_of
+from prumo.message import Message
+from prumo.report.figures.figure import (
+    INK,
+    PALETTE,
+    Extent,
+    axis_title,
+    caption,
+    draw,
+    plain,
+    value_axis,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.analyse.effect import LevelMean
     from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
 
 ROW_PIXELS = 24
 PLOT_PIXELS = 600
 LABEL_PIXELS = 200
+UNBALANCED = Message(
+    "Not every combination of levels has finished runs, so part of a difference may come from the "
+    "combinations that are missing."
+)
 
 
 def effects_figure(
-    effects: Sequence[LevelMean], metric: str, confidence: float, *, balanced: bool
+    effects: Sequence[LevelMean],
+    metric: str,
+    confidence: float,
+    language: Language,
+    *,
+    balanced: bool,
 ) -> Figure:
     """A panel per factor, a row per level, one axis for all."""
     known = metric_of(metric)
-    scale = scale_of(max(effect.interval.mean for effect in effects), known.unit)
+    scale = language.scale(max(effect.interval.mean for effect in effects), known.unit)
     table = pl.DataFrame(
         {
             "place": range(len(effects)),
@@ -42,7 +61,7 @@ def effects_figure(
     ends = pl.concat([table["low"], table["high"]]).drop_nulls()
     extent = Extent.of(table["mean"].to_list(), ends.to_list())
     factors = table["factor"].unique(maintain_order=True).to_list()
-    title = f"{known.title} [{scale.unit}]" if scale.unit else known.title
+    title = axis_title(known.title, scale.unit, language)
     panels = [
         _panel(
             table.filter(pl.col("factor") == factor),
@@ -57,18 +76,16 @@ def effects_figure(
         for factor in factors
     ]
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(x="shared")
-    missing = (
-        ""
-        if balanced
-        else " Not every combination of levels has finished runs, so part of a difference may come "
-        "from the combinations that are missing."
+    reading = Message(
+        "Mean of the scenario means at each level, with its {confidence:g} % confidence interval.",
+        {"confidence": 100 * confidence},
     )
     return draw(
         chart,
         "effects",
-        f"{known.title} by level of each factor",
-        f"Mean of the scenario means at each level, with its {100 * confidence:g} % confidence "
-        f"interval.{extent.remark}{missing}",
+        language.say(Message("{metric} by level of each factor", {"metric": known.title})),
+        caption([reading, extent.remark, None if balanced else UNBALANCED], language),
+        language,
     )
 
 
@@ -77,7 +94,7 @@ def _panel(table: pl.DataFrame, factor: str, x: object) -> object:
         "level:N",
         sort=table["level"].to_list(),
         title=None,
-        axis=alt.Axis(
+        axis=plain(
             labelLimit=LABEL_PIXELS,
             # The same room for labels in every panel keeps the panels' plots under each other.
             minExtent=LABEL_PIXELS,

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from prumo.analyse.profile import OperationKind
-from prumo.report.figures.figure import FAINT, PALETTE, draw
+from prumo.report.figures.figure import FAINT, PALETTE, draw, plain
 from prumo.report.label import row_label
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from prumo.analyse.profile import ScenarioProfile
     from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
 
 ROW_PIXELS = 22
 PLOT_PIXELS = 600
@@ -28,7 +29,10 @@ _COLORS = {
 
 
 def profiles_figure(
-    profiles: Sequence[ScenarioProfile], runs: pl.DataFrame, factors: Sequence[str]
+    profiles: Sequence[ScenarioProfile],
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    language: Language,
 ) -> Figure:
     """Convolutions and matrix products at a glance."""
     rows = runs.select("scenario", *factors).unique("scenario").rows(named=True)
@@ -37,7 +41,7 @@ def profiles_figure(
         [
             {
                 "label": labels[profile.scenario],
-                "kind": kind.value,
+                "kind": language.say(kind.value),
                 "place": place,
                 "percent": 100 * share,
             }
@@ -45,27 +49,27 @@ def profiles_figure(
             for place, (kind, share) in enumerate(profile.shares.items())
         ]
     )
-    kinds = [kind.value for kind in OperationKind]
+    kinds = [language.say(kind.value) for kind in OperationKind]
     chart = (
         alt.Chart(table)
         .mark_bar()
         .encode(
             x=alt.X(
                 "percent:Q",
-                title="Share of all operations' own time [%]",
-                scale=alt.Scale(domain=[0, 100]),
+                title=language.say("Share of all operations' own time [%]"),
+                scale=plain(domain=[0, 100]),
             ),
             y=alt.Y(
                 "label:N",
                 sort=[labels[profile.scenario] for profile in profiles],
                 title=None,
-                axis=alt.Axis(labelLimit=LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
+                axis=plain(labelLimit=LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
             ),
             color=alt.Color(
                 "kind:N",
                 sort=kinds,
-                scale=alt.Scale(domain=kinds, range=list(_COLORS.values())),
-                legend=alt.Legend(title=None, orient="top"),
+                scale=plain(domain=kinds, range=list(_COLORS.values())),
+                legend=plain(title=None, orient="top"),
             ),
             order="place:Q",
         )
@@ -74,7 +78,11 @@ def profiles_figure(
     return draw(
         chart,
         "profiles",
-        "Where the time of a step goes",
-        "By the framework's own profiler, in steps after the timed ones: own time of each "
-        "operation, summed over threads. Profiling slows a step down; compare shares, not times.",
+        language.say("Where the time of a step goes"),
+        language.say(
+            "By the framework's own profiler, in steps after the timed ones: own time of each "
+            "operation, summed over threads. Profiling slows a step down; compare shares, not "
+            "times."
+        ),
+        language,
     )

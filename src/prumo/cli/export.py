@@ -1,0 +1,56 @@
+"""`prumo export`: hand the runs of a results folder to other tools."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from prumo.cli.shown_progress import shown_progress
+from prumo.report.mlflow_store import export_to_mlflow
+from prumo.results.tables import Results
+
+
+@click.group(
+    "export",
+    epilog="Example:  prumo export mlflow results/demo --tracking-uri http://localhost:5000",
+)
+def command() -> None:
+    """Hand the runs of a results folder to other tools."""
+
+
+@command.command(
+    epilog="Example:  prumo export mlflow results/demo --tracking-uri http://localhost:5000"
+)
+@click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
+@click.option(
+    "--tracking-uri",
+    envvar="MLFLOW_TRACKING_URI",
+    default="mlruns",
+    show_default=True,
+    metavar="URI",
+    help="An MLflow server's address, or a folder.  [env: MLFLOW_TRACKING_URI]",
+)
+@click.option("--experiment", metavar="NAME", help="[default: the study's name]")
+@click.option("--json", "as_json", is_flag=True, help="Print which runs were added and kept.")
+def mlflow(folder: Path, tracking_uri: str, experiment: str | None, *, as_json: bool) -> None:
+    """Make an MLflow run of every run in the results folder RESULTS.
+
+    Parameters, figures, the loss by step and epoch, the verdict and the versions go along. A run
+    that MLflow has already is left alone, or replaced where its figures have changed since.
+    """
+    results = Results(folder)
+    with shown_progress() as progress:
+        exported = export_to_mlflow(
+            results, tracking_uri, experiment or results.study_name, progress
+        )
+    if as_json:
+        click.echo(json.dumps(asdict(exported), indent=1))
+        return
+    click.echo(
+        f"{len(exported.added)} runs added, {len(exported.replaced)} replaced, "
+        f"{len(exported.kept)} there already: experiment '{exported.experiment}' "
+        f"at {exported.tracking_uri}"
+    )

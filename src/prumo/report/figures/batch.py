@@ -1,0 +1,212 @@
+"""Time per image and acceleration against the batch size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from prumo.analyse.interval import mean_interval
+from prumo.analyse.ratio import ratio_of
+from prumo.message import Message
+from prumo.report.figures.curves import DASHES
+from prumo.report.figures.figure import (
+    INK,
+    PALETTE,
+    SHAPES,
+    Extent,
+    axis_title,
+    caption,
+    draw,
+    plain,
+    value_axis,
+)
+from prumo.report.label import levels_label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
+
+BATCH = "batch_size"
+THROUGHPUT = "images_per_second"
+FEWEST_BATCHES = 3
+CPU = "cpu"
+PLOT_PIXELS = (350, 230)
+LOGARITHMIC = Message("The axis of time is logarithmic.")
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The factors that the curves of a study are told apart by, besides the batch size."""
+
+    color: str
+    """Told by colour, such as the framework; empty where there is none."""
+    device: str
+    """Told by dashes: it has a level `cpu` to compare with; empty where there is none."""
+    panels: tuple[str, ...]
+
+
+def batch_figure(
+    runs: pl.DataFrame, factors: Sequence[str], confidence: float, language: Language
+) -> Figure | None:
+    """Curves over batch sizes; None where fewer than three were measured."""
+    if BATCH not in factors or THROUGHPUT not in runs.columns:
+        return None
+    measured = runs.filter(pl.col(THROUGHPUT) > 0)
+    if not measured.schema[BATCH].is_numeric() or measured[BATCH].n_unique() < FEWEST_BATCHES:
+        return None
+    parts = _parts(measured, factors)
+    seconds = _times(measured, parts, confidence)
+    scale = language.scale(seconds.select(pl.col("value").median()).item(), "s")
+    times = seconds.with_columns(pl.col("value", "low", "high") / scale.factor)
+    ratios = _accelerations(seconds, confidence)
+    extent = _extent(times)
+    title = axis_title(Message("Time per image"), scale.unit, language)
+    tables = [(times, alt.Y("value:Q", **value_axis(title, extent)))]
+    if ratios.height:
+        # From zero, so that what is hardly faster looks so.
+        against = language.say(Message("Acceleration against the CPU"))
+        tables.append((ratios, alt.Y("value:Q", **value_axis(against, _extent(ratios, 0.0)))))
+    groups = [_group(panel, tables, parts) for panel in times["panel"].unique(maintain_order=True)]
+    heading, reading = _words(confidence, accelerated=ratios.height > 0)
+    return draw(
+        alt.vconcat(*groups, spacing=22),
+        "batch",
+        language.say(heading),
+        caption([reading, LOGARITHMIC if extent.logarithmic else None], language),
+        language,
+    )
+
+
+def _words(confidence: float, *, accelerated: bool) -> tuple[Message, Message]:
+    values = {"confidence": 100 * confidence}
+    if not accelerated:
+        return Message("Time per image by batch size"), Message(
+            "Mean time per image with its {confidence:g} % confidence interval. Batch sizes double "
+            "from line to line; those without a finished run are missing.",
+            values,
+        )
+    return Message("Time per image and acceleration by batch size"), Message(
+        "Left: mean time per image with its {confidence:g} % confidence interval. Right: how many "
+        "times as fast as the CPU, with the same kind of interval. Batch sizes double from line to "
+        "line; those without a finished run are missing.",
+        values,
+    )
+
+
+def _parts(runs: pl.DataFrame, factors: Sequence[str]) -> Parts:
+    others = [factor for factor in factors if factor != BATCH]
+    device = next((factor for factor in others if CPU in runs[factor].cast(pl.String)), "")
+    rest = [factor for factor in others if factor != device]
+    color = next((factor for factor in rest if runs[factor].n_unique() <= len(PALETTE)), "")
+    return Parts(color, device, tuple(factor for factor in rest if factor != color))
+
+
+def _times(runs: pl.DataFrame, parts: Parts, confidence: float) -> pl.DataFrame:
+    """Columns of the figure only: a user's factor may be called `value` too."""
+    rows = []
+    for _, group in runs.group_by("scenario", maintain_order=True):
+        levels = group.row(0, named=True)
+        times = (1 / group[THROUGHPUT]).to_list()
+        interval = mean_interval(times, confidence, is_amount=True)
+        rows.append(
+            {
+                "batch": levels[BATCH],
+                "color": levels_label(levels, [parts.color] if parts.color else []),
+                "device": levels_label(levels, [parts.device] if parts.device else []),
+                "panel": levels_label(levels, parts.panels),
+                "value": interval.mean,
+                "low": interval.low,
+                "high": interval.high,
+                "runs": times,
+            }
+        )
+    return pl.DataFrame(rows, schema_overrides={"low": pl.Float64, "high": pl.Float64})
+
+
+def _accelerations(times: pl.DataFrame, confidence: float) -> pl.DataFrame:
+    """How many times as fast as the CPU every other device is, where both were measured."""
+    same = ["batch", "color", "panel"]
+    cpu = times.filter(pl.col("device") == CPU).select(*same, cpu="runs")
+    pairs = times.filter(pl.col("device") != CPU).join(cpu, on=same, maintain_order="left")
+    ratios = [ratio_of(row["cpu"], row["runs"], confidence) for row in pairs.iter_rows(named=True)]
+    return pairs.with_columns(
+        value=pl.Series([ratio.value for ratio in ratios], dtype=pl.Float64),
+        low=pl.Series([ratio.low for ratio in ratios], dtype=pl.Float64),
+        high=pl.Series([ratio.high for ratio in ratios], dtype=pl.Float64),
+    )
+
+
+def _group(panel: str, tables: Sequence[tuple[pl.DataFrame, Any]], parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+    plots = [
+        _plot(inside.drop("runs"), table, parts, y)
+        for table, y in tables
+        if (inside := table.filter(pl.col("panel") == panel)).height
+    ]
+    heading = alt.Title(panel, anchor="start", frame="bounds", fontSize=13, color=INK)
+    return alt.hconcat(*plots, spacing=30, title=heading)
+
+
+def _extent(table: pl.DataFrame, *ends: float) -> Extent:
+    intervals = pl.concat([table["low"], table["high"]]).drop_nulls().to_list()
+    return Extent.of(table["value"].to_list(), [*intervals, *ends])
+
+
+def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> Any:  # noqa: ANN401 (Altair)
+    """The part of a table in one panel, on the axes of the whole table."""
+    sizes = sorted(table["batch"].unique())
+    width, height = PLOT_PIXELS
+    base = alt.Chart(inside).encode(
+        x=alt.X(
+            "batch:Q",
+            title=BATCH,
+            scale=plain(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False, padding=10),
+            axis=plain(values=sizes, format="d", labelOverlap=True),
+        ),
+        color=_color(table, parts),
+    )
+    return alt.layer(
+        base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q"),
+        base.mark_line(strokeWidth=2).encode(y=y, strokeDash=_dashes(table, parts)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(y=y, shape=_shape(table, parts)),
+    ).properties(width=width, height=height)
+
+
+def _color(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+    if not parts.color:
+        return alt.value(PALETTE[0])
+    levels = table["color"].unique(maintain_order=True).to_list()
+    return alt.Color(
+        "color:N",
+        sort=levels,
+        scale=plain(domain=levels, range=PALETTE[: len(levels)]),
+        legend=plain(title=parts.color, orient="top"),
+    )
+
+
+def _shape(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+    if not parts.color:
+        return alt.value(SHAPES[0])
+    levels = table["color"].unique(maintain_order=True).to_list()
+    return alt.Shape(
+        "color:N",
+        sort=levels,
+        scale=plain(domain=levels, range=SHAPES[: len(levels)]),
+        legend=plain(title=parts.color, orient="top"),
+    )
+
+
+def _dashes(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+    levels = table["device"].unique(maintain_order=True).to_list()
+    if len(levels) == 1:
+        return alt.value(DASHES[0])
+    return alt.StrokeDash(
+        "device:N",
+        sort=levels,
+        scale=plain(domain=levels, range=DASHES[: len(levels)]),
+        legend=plain(title=parts.device, orient="top", symbolType="stroke", symbolSize=400),
+    )

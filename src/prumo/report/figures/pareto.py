@@ -1,0 +1,226 @@
+"""Time and money in one picture, with the scenarios that no other beats in both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from prumo.analyse.metric import metric_of
+from prumo.analyse.money.same_work import work_factors
+from prumo.message import Message
+from prumo.report.figures.figure import (
+    INK,
+    PALETTE,
+    PLAIN_NUMBER,
+    SHAPES,
+    axis_title,
+    caption,
+    draw,
+    plain,
+    round_numbers,
+)
+from prumo.report.figures.free_place import PixelAxis, free_places
+from prumo.report.label import levels_label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.analyse.money.pareto import ParetoPoint
+    from prumo.report.figures.figure import Figure
+    from prumo.report.figures.free_place import Box
+    from prumo.report.language import Language
+
+ONE_PIXELS, EACH_PIXELS = (780, 420), (244, 180)
+COLUMNS = 3
+MOST_PANELS = 24
+# With more scenarios only those on the front are named: the others would be a cloud of names.
+NAMED_AT_MOST = 16
+READING = Message(
+    "A point per scenario, with the confidence intervals of its mean time and mean cost; further "
+    "left is faster, further down is cheaper. Ringed: by the means, no other scenario is both "
+    "faster and cheaper."
+)
+PER_WORK = Message("A panel per work, since another work is no choice; each has its own axes.")
+LOGARITHMIC = Message("Both axes are logarithmic.")
+# Ours: beyond it the points of the faster machine would lie on one heap.
+SPREAD_RATIO = 5.0
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What the panels have in common."""
+
+    titles: Sequence[str]
+    logarithmic: bool
+    color: Any
+    shape: Any
+
+
+def pareto_figure(
+    points: Sequence[ParetoPoint],
+    summary: pl.DataFrame,
+    factors: Sequence[str],
+    metrics: tuple[str, str],
+    language: Language,
+) -> Figure:
+    """A panel per work: a point per scenario, time to the right and money upwards."""
+    table = _points(points, summary, factors)
+    titles = []
+    for metric, name in zip(metrics, ("time", "money"), strict=True):
+        means = summary.filter(pl.col("metric") == metric)
+        scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
+        table = table.join(_means(means, scale.factor, name), on="scenario", maintain_order="left")
+        titles.append(axis_title(metric_of(metric).title, scale.unit, language))
+    works = table.partition_by("work", maintain_order=True)
+    shown = works[:MOST_PANELS]
+    looks = Looks(titles, _is_spread(shown), *_group_marks(table, factors))
+    plots = [_plot(work, place, len(shown), looks) for place, work in enumerate(shown)]
+    left = len(works) - len(shown)
+    return draw(
+        alt.concat(*plots, columns=COLUMNS, spacing={"row": 16, "column": 16}),
+        "pareto",
+        language.say("Time against money"),
+        caption(
+            [
+                READING,
+                LOGARITHMIC if looks.logarithmic else None,
+                PER_WORK if len(works) > 1 else None,
+                Message("{left} further works are not shown.", {"left": left}) if left else None,
+            ],
+            language,
+        ),
+        language,
+    )
+
+
+def _points(
+    points: Sequence[ParetoPoint], summary: pl.DataFrame, factors: Sequence[str]
+) -> pl.DataFrame:
+    """Columns of the figure only: a user's factor may be called `time` too."""
+    work = work_factors(factors)
+    ways = [factor for factor in factors if factor not in work][:1]
+    rows = summary.unique("scenario").rows(named=True)
+    levels = {row["scenario"]: row for row in rows}
+    found = [(point, levels[point.scenario]) for point in points]
+    return pl.DataFrame(
+        {
+            "scenario": [point.scenario for point, _ in found],
+            "work": [levels_label(row, work) for _, row in found],
+            "group": [levels_label(row, ways) for _, row in found],
+            "front": [point.on_front for point, _ in found],
+        }
+    )
+
+
+def _means(summary: pl.DataFrame, factor: float, name: str) -> pl.DataFrame:
+    return summary.select(
+        "scenario",
+        (pl.col("mean") / factor).alias(name),
+        (pl.col("ci_low") / factor).alias(f"{name}_low"),
+        (pl.col("ci_high") / factor).alias(f"{name}_high"),
+    )
+
+
+def _group_marks(table: pl.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]:
+    """Colour and shape by the first factor that is a way to do the work."""
+    groups = table["group"].unique(maintain_order=True).to_list()
+    if not 1 < len(groups) <= len(PALETTE):
+        return alt.value(PALETTE[0]), alt.value(SHAPES[0])
+    work = work_factors(factors)
+    title = next(factor for factor in factors if factor not in work)
+    legend = plain(title=title, orient="top", symbolOpacity=1)
+    colors = plain(domain=groups, range=PALETTE[: len(groups)])
+    shapes = plain(domain=groups, range=SHAPES[: len(groups)])
+    return (
+        alt.Color("group:N", sort=groups, scale=colors, legend=legend),
+        alt.Shape("group:N", sort=groups, scale=shapes, legend=legend),
+    )
+
+
+def _is_spread(works: Sequence[pl.DataFrame]) -> bool:
+    """Whether some work needs logarithmic axes; what costs nothing has no logarithm."""
+    columns = [work[name].to_list() for work in works for name in ("time", "money")]
+    if any(min(values) <= 0 for values in columns):
+        return False
+    return any(max(values) > SPREAD_RATIO * min(values) for values in columns)
+
+
+def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:  # noqa: ANN401 (Altair)
+    """One work; the title of the upright axis only where no panel is to the left."""
+    width, height = ONE_PIXELS if count == 1 else EACH_PIXELS
+    logarithmic = looks.logarithmic
+    time = PixelAxis.of(table["time"].to_list(), width, logarithmic=logarithmic)
+    money = PixelAxis.of(table["money"].to_list(), height, logarithmic=logarithmic)
+    x = alt.X("time:Q", **_axis(time, looks.titles[0]))
+    y = alt.Y("money:Q", **_axis(money, looks.titles[1] if place % COLUMNS == 0 else None))
+    color, shape = looks.color, looks.shape
+    base = alt.Chart(table).encode(x=x, y=y)
+    interval = alt.Chart(table).mark_rule(strokeWidth=1, opacity=0.6, clip=True)
+    front = alt.Chart(table.filter("front").sort("time")).encode(x=x, y=y)
+    return alt.layer(
+        front.mark_line(color=INK, strokeWidth=1, strokeDash=[5, 3], interpolate="step-after"),
+        interval.encode(x="time_low:Q", x2="time_high:Q", y=y, color=color),
+        interval.encode(y="money_low:Q", y2="money_high:Q", x=x, color=color),
+        base.mark_point(filled=True, size=55, opacity=0.85).encode(color=color, shape=shape),
+        front.mark_point(size=170, color=INK, strokeWidth=1.3, opacity=1),
+        _names(table, time, money),
+    ).properties(
+        width=width,
+        height=height,
+        title=alt.Title(table["work"][0], anchor="start", fontSize=12, color=INK, offset=4),
+    )
+
+
+def _axis(axis: PixelAxis, title: str | None) -> dict[str, Any]:
+    kind = "log" if axis.logarithmic else "linear"
+    ticks = {"values": round_numbers(axis.low, axis.high)} if axis.logarithmic else {"tickCount": 5}
+    return {
+        "title": title,
+        "scale": plain(type=kind, domain=[axis.low, axis.high], nice=False, zero=False),
+        "axis": plain(format=PLAIN_NUMBER, labelOverlap=True, labelFontSize=11, **ticks),
+    }
+
+
+def _names(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> Any:  # noqa: ANN401 (Altair)
+    first_named = table.sort("front", descending=True, maintain_order=True)
+    named = first_named if table.height <= NAMED_AT_MOST else first_named.filter("front")
+    points = [
+        (time.pixel(row["time"]), money.pixel(row["money"])) for row in first_named.rows(named=True)
+    ]
+    size = time.pixels, money.pixels
+    places = free_places(named["scenario"].to_list(), points, size, _lines(table, time, money))
+    texts = pl.DataFrame(
+        [(place.name, place.x, money.pixels - place.y) for place in places],
+        schema={"name": pl.String, "left": pl.Float64, "top": pl.Float64},
+        orient="row",
+    )
+    return (
+        alt.Chart(texts)
+        .mark_text(fontSize=11, color=INK)
+        .encode(x=alt.X("left:Q", scale=None), y=alt.Y("top:Q", scale=None), text="name:N")
+    )
+
+
+def _lines(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> list[Box]:
+    """Where the intervals and the steps of the front are, which are all level or upright."""
+    lines = []
+    for row in table.rows(named=True):
+        x, y = time.pixel(row["time"]), money.pixel(row["money"])
+        if row["time_low"] is not None:
+            lines.append((time.pixel(row["time_low"]), y, time.pixel(row["time_high"]), y))
+        if row["money_low"] is not None:
+            lines.append((x, money.pixel(row["money_low"]), x, money.pixel(row["money_high"])))
+    front = table.filter("front").sort("time").select("time", "money").rows()
+    for (start, height), (end, next_height) in pairwise(front):
+        left, right = time.pixel(start), time.pixel(end)
+        low, high = sorted((money.pixel(height), money.pixel(next_height)))
+        lines += [
+            (left, money.pixel(height), right, money.pixel(height)),
+            (right, low, right, high),
+        ]
+    return lines
