@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import data_preparation, sampler_cost, startup, training_overhead
+from benchmarks import (
+    analysis,
+    data_preparation,
+    report_page,
+    sampler_cost,
+    startup,
+    training_overhead,
+)
 
 if __name__ == "__main__":
     sys.exit(
         max(
             [
                 startup.main(),
+                analysis.main(),
+                report_page.main(),
                 sampler_cost.main(),
                 data_preparation.main(),
                 training_overhead.main(),

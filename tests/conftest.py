@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from prumo.cli import main
 from prumo.environment import ensure, find_framework
 from prumo.errors import UnavailableError
 
@@ -65,6 +66,26 @@ def pytorch_python(framework_python: FrameworkPython) -> Path:
 
 
 Prumo = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def prumo_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Prumo:
+    """The command line as a user calls it, in this process: quicker than one of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        words = ["prumo", *map(str, arguments)]
+        monkeypatch.setattr("sys.argv", words)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        output = capsys.readouterr()
+        return subprocess.CompletedProcess(
+            words, int(ended.value.code or 0), output.out, output.err
+        )
+
+    return call
 
 
 @pytest.fixture

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import data_preparation, training_overhead
+from benchmarks import analysis, data_preparation, report_page, training_overhead
+from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,46 @@ def test_a_framework_that_cannot_be_measured_fails_where_everything_must_be_ther
     monkeypatch.setenv("PRUMO_CACHE", str(tmp_path))
 
     assert training_overhead.measured("caffe@0.9.0") == code
+
+
+@pytest.mark.parametrize(
+    ("measured", "code"),
+    [
+        ({}, 0),
+        ({"seconds": 10.1}, 1),
+        ({"memory_bytes": 1.1e9}, 1),
+        ({"seconds": 4.6}, 1),
+        ({"steps_seconds": 4.1}, 1),
+    ],
+)
+def test_an_analysis_over_one_of_its_limits_fails(measured: dict[str, float], code: int) -> None:
+    half = {"seconds": 2.0, "memory_bytes": 3e8, "steps_seconds": 1.0}
+    whole = {"seconds": 4.0, "memory_bytes": 3e8, "steps_seconds": 1.0}
+
+    assert analysis.judged([(half, whole | measured)]) == code
+
+
+def test_the_results_that_are_analysed_have_samples_steps_and_epochs_in_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "RUNS", 45)
+    monkeypatch.setattr(analysis, "STEPS_PER_EPOCH", 3)
+    analysis.write_results(tmp_path / "some", samples=900)
+
+    found = analysis.analysed(tmp_path / "some")
+
+    assert found.keys() == {"seconds", "memory_bytes", "steps_seconds"}
+    assert Results(tmp_path / "some").samples().collect().height == 900
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "opened_seconds", "code"),
+    [(4_000_000, 1.9, 0), (5_100_000, 0.5, 1), (4_000_000, 2.1, 1)],
+)
+def test_a_page_that_is_too_large_or_opens_too_slowly_fails(
+    size_bytes: int, opened_seconds: float, code: int
+) -> None:
+    assert report_page.judged(size_bytes, opened_seconds, made_seconds=60.0) == code
 
 
 @pytest.mark.torch

@@ -13,15 +13,16 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parent.parent / "src"
 
-GROUND = {"errors", "progress", "version", "whole_file"}
+GROUND = {"errors", "message", "progress", "quantity", "version", "http_answer", "whole_file"}
 STORES = {"results", "environment", "data", "cache", "machine"}
 MAY_IMPORT = {
-    "cli": {"report", "execute", "analyse", "measure", "study"} | STORES,
-    "report": {"analyse", "study"} | STORES,
-    "execute": {"analyse", "measure", "study"} | STORES,
-    "analyse": {"study"} | STORES,
+    "cli": {"report", "execute", "analyse", "measure", "price", "study"} | STORES,
+    "report": {"analyse", "price", "study"} | STORES,
+    "execute": {"analyse", "measure", "price", "study"} | STORES,
+    "analyse": {"price", "study"} | STORES,
     "measure": {"study"} | STORES,
-    "results": {"study"},
+    "results": {"price", "study"},
+    "price": {"cache", "study"},
     "environment": {"cache", "machine", "study"},
     "data": {"cache", "machine", "study"},
     "cache": set[str](),

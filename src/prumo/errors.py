@@ -85,14 +85,14 @@ class UnequalError(PrumoError):
     exit_code = 1
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, known: Iterable[str], similarity: float = 0.6) -> str:
     """A hint naming the nearest right spelling, or the choices when nothing is near.
 
     >>> did_you_mean("replicatons", ["name", "replications"])
     "did you mean 'replications'?"
     """
     choices = sorted(set(known))
-    near = get_close_matches(word, choices, n=1, cutoff=0.6)
+    near = get_close_matches(word, choices, n=1, cutoff=similarity)
     if near:
         return f"did you mean '{near[0]}'?"
     return f"known: {', '.join(choices)}" if choices else ""

@@ -30,7 +30,7 @@ class Results(tables.Results):
 
     def summary(self, confidence: float = DEFAULT_CONFIDENCE) -> pl.DataFrame:
         """One row per scenario and metric: n, mean, standard deviation, interval, median."""
-        return summarise(self.runs(), self.factors, self.metrics, confidence)
+        return summarise(self.runs(), self.factors, self.metrics, confidence, self.spreads)
 
 
 def run(  # noqa: PLR0913 (each is an option of its own)

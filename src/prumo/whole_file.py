@@ -9,16 +9,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write beside the file, flush to disk, then put it in place by a rename."""
+    data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         # A device or a pipe, such as /dev/null, is written to and never replaced.
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(data)
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with beside.open("wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

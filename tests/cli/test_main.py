@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.cli import COMMANDS, main
+from prumo.cli import BROKEN_PIPE, COMMANDS, main
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -36,6 +36,17 @@ def test_a_misspelt_command_names_the_nearest(prumo: Prumo) -> None:
     told = prumo("rnu")
     assert told.returncode == 2
     assert "'run'" in told.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_reader_who_has_gone_ends_a_command_quietly(form: list[str]) -> None:
+    words = [sys.executable, "-m", "prumo", "price", "list", *form]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        told = process.stderr.read()
+    assert (process.returncode, told) == (BROKEN_PIPE, b"")
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])

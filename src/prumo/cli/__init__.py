@@ -11,18 +11,28 @@ import click
 from prumo.version import __version__
 
 INTERNAL_ERROR = 70
+# What a shell tells of a tool that SIGPIPE ended.
+BROKEN_PIPE = 141
 
 COMMANDS = {
     "inspect": "Show this machine, its limits and its noise.",
     "network": "Show the networks that can be trained.",
+    "price": "Show, check and update what machines and services cost.",
     "new": "Write a commented starter study.",
-    "plan": "Show the scenarios and runs of a study.",
+    "plan": "Show the scenarios and runs of a study, and forecast its time and money.",
+    "estimate": "Tell time and money of one training on a machine that is not here.",
     "setup": "Make the isolated environments that a study needs.",
     "data": "Fetch, check, list and remove data sets.",
     "check": "Prove that the frameworks of a study train the same networks.",
     "run": "Run what is still missing of a study.",
     "report": "Tables, statistics and one HTML page from a results folder.",
-    "import": "Bring the logs of other trainings into a results folder.",
+    "cost": "What the runs of a results folder cost.",
+    "advise": "Which configuration to choose for a deadline and a budget, and how sure that is.",
+    "reprice": "Change the prices that a results folder's amounts are computed with.",
+    "compare": "Compare the levels of a factor: which is faster, by how much, how surely.",
+    "audit": "Check stated claims against the data.",
+    "import": "Bring logs and tables of other measurements into a results folder.",
+    "export": "Hand the runs of a results folder to other tools, such as MLflow.",
     "merge": "Bring run folders from another machine into a results folder.",
     "schema": "Print the JSON Schema of study files, for editors.",
 }
@@ -58,6 +68,15 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; end quietly where its reader has gone, as `head` does."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Python flushes once more at its end, which must not fail again.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the table of commands from the names alone."""
         del ctx
@@ -72,7 +91,9 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="prumo")
 def group() -> None:
-    """How fast a neural network trains, in which framework, on which machine, and how sure that is.
+    """How fast and for how much money a neural network trains.
+
+    In which framework, on which machine, and how sure that is.
 
     One flow: inspect → plan → setup → run → report.
     """

@@ -18,6 +18,7 @@ from prumo.execute.equality_check import check_equality
 from prumo.execute.study_run import default_results
 from prumo.measure.workloads import open_workload
 from prumo.report.equality import compared_networks, print_equality
+from prumo.report.language import english
 from prumo.results.folder import ResultsFolder
 from prumo.study import Training
 
@@ -75,7 +76,7 @@ def command(
         equal = equality.holds and bool(compared_networks(equality))
         click.echo(json.dumps({**equality.model_dump(mode="json"), "equal": equal}))
     else:
-        print_equality(equality, table_console())
+        print_equality(equality, table_console(), english())
     to_compare = any(len(set(names)) > 1 for names in wanted.values())
     if not equality.holds or (to_compare and not compared_networks(equality)):
         sys.exit(UNPROVEN)

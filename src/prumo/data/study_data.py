@@ -69,6 +69,13 @@ class StudyData:
         prepared = self._set(request)
         return prepared.shape[0], prepared.classes
 
+    def images(self, parameters: Parameters) -> int:
+        """How many images a scenario trains on, which are prepared if need be."""
+        request = self._request(parameters)
+        if request is None:
+            return _whole(parameters, "images") or CATALOG[str(parameters["dataset"])].images
+        return self._set(request).images
+
     def _set(self, request: Request) -> Prepared:
         if request not in self._prepared:
             try:

@@ -23,8 +23,8 @@ class StudyRequests:
 
 
 def study_requests(study: Study) -> StudyRequests:
-    """Look at the frameworks of all scenarios; a study of commands has none."""
-    if study.workload.kind == "command":
+    """Look at the frameworks of all scenarios; only trainings have any."""
+    if study.workload.kind != "training":
         return StudyRequests((), ())
     frameworks = [str(scenario.parameters["framework"]) for scenario in study.scenarios()]
     requests: list[Request] = []

@@ -24,7 +24,7 @@ class StudyStarted:
     pending: tuple[Run, ...]
     """The runs known to be missing; an adaptive study may add more."""
     seconds: dict[str, list[float]]
-    """Scenario → how long its earlier runs took, for a first guess of what is left."""
+    """Scenario → how long its earlier runs took, or one will by the forecast: a first guess."""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, did_you_mean
+from prumo.errors import InputError, StorageError, did_you_mean
 from prumo.execute.event import Remark, RunEnded, RunStarted, StudyEnded, StudyStarted
 from prumo.execute.schedule import Outcome, Schedule, Start, unsettled
 from prumo.results.folder import UnreadableRecordError
+from prumo.results.forecast import read_forecast
 from prumo.results.record import Verdict
 from prumo.study import Adaptive, Rule, fingerprint
 from prumo.version import __version__
@@ -105,6 +106,7 @@ class Execution:
         for record in self._records.values():
             if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
                 seconds.setdefault(record.scenario, []).append(record.wall_seconds)
+        seconds = self._forecast_seconds() | seconds
         return StudyStarted(
             study=self._study.name,
             results=self._folder.path,
@@ -112,6 +114,15 @@ class Execution:
             pending=tuple(self.schedule.pending()),
             seconds=seconds,
         )
+
+    def _forecast_seconds(self) -> dict[str, list[float]]:
+        """What a forecast expects of each scenario's run; nothing where none can be read."""
+        try:
+            forecast = read_forecast(self._folder.path)
+        except StorageError:
+            return {}
+        rows = forecast.scenarios if forecast else ()
+        return {row.scenario: [row.run_seconds.value] for row in rows if row.run_seconds}
 
     def _read_records(self) -> dict[str, RunRecord]:
         records = {}

@@ -6,14 +6,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.errors import UnequalError
+from prumo.errors import InputError, UnequalError
 from prumo.execute.event import Remark
 from prumo.execute.execution import Execution, Selection
 from prumo.execute.listener_progress import ListenerProgress
 from prumo.execute.local import LocalExecutor
+from prumo.execute.study_prices import keep_prices
 from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.results.folder import ResultsFolder
 from prumo.results.trained import trained_architectures
+from prumo.study import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,10 +53,12 @@ def run_study(
 
     Where frameworks are compared, their networks are first proven equal, unless `check` is off.
     """
+    _refuse_imported(study)
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
+        keep_prices(study, results, listener)
         with closing(LocalExecutor(study, folder, listener)) as executor:
             try:
                 if pending := execution.schedule.pending():
@@ -69,8 +73,17 @@ def run_study(
 
 def missing_runs(study: Study, results: Path, selection: Selection = EVERYTHING) -> list[Run]:
     """What `run_study` would start, without starting or writing anything."""
+    _refuse_imported(study)
     folder = ResultsFolder(results.absolute())
     return Execution(study, folder, selection).schedule.pending()
+
+
+def _refuse_imported(study: Study) -> None:
+    if isinstance(study.workload, Imported):
+        raise InputError(
+            f"the runs of {study.name} were imported from elsewhere: there is nothing to start. "
+            "`prumo report` and `prumo audit` read them."
+        )
 
 
 def _require_equality(

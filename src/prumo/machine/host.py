@@ -7,6 +7,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from prumo.machine.clock import clock_step_seconds
 from prumo.machine.kernel import read_text
 
 _CONTAINER_MARKS = {"docker": Path("/.dockerenv"), "podman": Path("/run/.containerenv")}
@@ -24,6 +25,8 @@ class Host:
     product: str | None
     """Maker and model from the firmware; a cloud puts its instance type here."""
     container: str | None
+    clock_step_seconds: float
+    """The shortest span that its clock can tell."""
 
 
 def read_host() -> Host:
@@ -35,6 +38,7 @@ def read_host() -> Host:
         python=platform.python_version(),
         product=_product(),
         container=_container(),
+        clock_step_seconds=clock_step_seconds(),
     )
 
 

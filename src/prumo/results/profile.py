@@ -49,9 +49,12 @@ class Profile:
 def read_profile(run_path: Path) -> Profile | None:
     """The last profile in a run's journal; none where no profile was asked for."""
     try:
-        with (run_path / JOURNAL_FILE).open("rb") as lines:
-            found = [line for line in lines if _MARK.search(line)]
-        return _profile(json.loads(found[-1])) if found else None
+        journal = (run_path / JOURNAL_FILE).read_bytes()
+        # One look at the whole file: most runs have thousands of steps and no profile.
+        if not _MARK.search(journal):
+            return None
+        found = [line for line in journal.splitlines() if _MARK.search(line)]
+        return _profile(json.loads(found[-1]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

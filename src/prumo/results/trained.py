@@ -22,8 +22,9 @@ def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tu
     for record in records:
         if record.verdict is not Verdict.FINISHED or record.imported:
             continue
-        if architecture := _architecture(record):
-            found.setdefault(architecture, {})[str(record.parameters["framework"])] = None
+        framework = record.parameters.get("framework")
+        if framework is not None and (architecture := _architecture(record)):
+            found.setdefault(architecture, {})[str(framework)] = None
     return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}
 
 
