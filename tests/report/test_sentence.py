@@ -62,9 +62,17 @@ def test_the_best_is_told_for_each_work(tmp_path: Path) -> None:
 
     assert first.startswith("Among the scenarios with rede1: Training time, best: C1 (pytorch) at")
     assert "Worst: C2 (tensorflow)" in first
-    assert "Cost of a run, best: C1 (pytorch) at $0.02" in first
+    assert "Cost of a run: C1 (pytorch) at $0.02" in first
     assert second.startswith("Among the scenarios with rede2: Training time, best: C3 (pytorch) at")
     assert not any(one.startswith(("Training time", "Cost", "Worst")) for one in said)
+
+
+def test_what_is_cheapest_is_told_where_machines_have_prices_of_their_own(tmp_path: Path) -> None:
+    factory = ResultFactory(tmp_path / "demo", factors={"machine": ["small", "large"]})
+    factory.study_of(3).price({"small": 3.6, "large": 36.0})
+    said = sentences(assemble(Results(factory.path), [], 0.95))
+
+    assert any(one.startswith("Cost of a run, best: C1 (small) at $0.02") for one in said)
 
 
 def test_a_work_of_one_scenario_has_no_best(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -101,17 +102,28 @@ def _standings(report: Report) -> list[Message]:
 def _standing(report: Report, summary: pl.DataFrame, factors: Sequence[str]) -> list[Message]:
     """The ends of the main metric and what is cheapest, among scenarios of one work."""
     said = []
+    main: list[Row] = []
     for metric in report.main_metrics:
         rows = summary.filter(pl.col("metric") == metric).sort("mean").rows(named=True)
         title = metric_of(metric).title
-        if len(rows) == 1:
+        if len(rows) == 1 or _follows(rows, main):
             value = _with_interval(rows[0], factors)
             said.append(Message("{metric}: {value}.", {"metric": title, "value": value}))
         elif rows and metric == report.main_metric:
             said += _ends(report, rows, factors)
         elif rows and rows[0]["mean"] != rows[-1]["mean"]:
             said += _best(report, title, rows, factors)
+        main = main or rows
     return said
+
+
+def _follows(rows: Sequence[Row], main: Sequence[Row]) -> bool:
+    """Whether a metric tells nothing beyond the main one, as money does at one price for all."""
+    means = {row["scenario"]: row["mean"] for row in main}
+    if not rows or any(not means.get(row["scenario"]) for row in rows):
+        return False
+    ratios = [row["mean"] / means[row["scenario"]] for row in rows]
+    return isclose(min(ratios), max(ratios), rel_tol=1e-9)
 
 
 def _different_works(report: Report, metric: str, work: Sequence[str]) -> Message:
