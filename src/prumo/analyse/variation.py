@@ -11,7 +11,6 @@ from scipy.special import fdtrc
 
 from prumo.analyse.effect import varying
 from prumo.analyse.factorial import cells_of, fitted, supported, term_label
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.analyse.metric import metric_of
 from prumo.analyse.residual import check_residuals
 from prumo.analyse.variation_remark import (
@@ -78,7 +77,6 @@ class Variation:
     """The allocation of a metric's variation; no rows where there is nothing to allot."""
 
     metric: str
-    confidence: float
     is_logarithmic: bool = False
     """Whether logarithms were analysed, so that effects multiply."""
     rows: tuple[VariationRow, ...] = ()
@@ -109,16 +107,11 @@ class Variation:
             {"metric": metric_of(self.metric).title, "shares": Series(tuple(shares))},
         )
 
-    def is_sure(self, row: VariationRow) -> bool:
-        """Whether a source does more than chance does between runs, at the confidence."""
-        return row.p_value is not None and row.p_value < 1 - self.confidence
-
 
 def variation(
     runs: pl.DataFrame,
     factors: Sequence[str],
     metric: str,
-    confidence: float = DEFAULT_CONFIDENCE,
     *,
     logarithmic: bool | None = None,
 ) -> Variation:
@@ -138,8 +131,8 @@ def variation(
     names = varying(table, factors)
     reason = obstacle(table, names, metric)
     if reason is not None:
-        return Variation(metric, confidence, is_logarithmic, remarks=(reason,))
-    found = _allotted(cells_of(table, names, metric), metric, confidence)
+        return Variation(metric, is_logarithmic, remarks=(reason,))
+    found = _allotted(cells_of(table, names, metric), metric)
     scale = scale_remark(is_wanted=wanted, is_logarithmic=is_logarithmic)
     return replace(found, is_logarithmic=is_logarithmic, remarks=(scale, *found.remarks))
 
@@ -149,7 +142,7 @@ def is_multiplied(metric: str) -> bool:
     return metric_of(metric).unit not in {"", "%"}
 
 
-def _allotted(cells: Cells, metric: str, confidence: float) -> Variation:
+def _allotted(cells: Cells, metric: str) -> Variation:
     support = supported(cells)
     total = cells.squares_total
     fit = fitted(cells, support.terms)
@@ -172,7 +165,6 @@ def _allotted(cells: Cells, metric: str, confidence: float) -> Variation:
     residuals = check_residuals(_residuals(cells, fit)) if is_noisy else None
     return Variation(
         metric=metric,
-        confidence=confidence,
         rows=tuple(rows),
         total_degrees_of_freedom=int(cells.counts.sum()) - 1,
         total_sum_of_squares=total,

@@ -172,7 +172,7 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
         cost=cost_report(costing, results.factors, confidence) if costing.metrics else None,
         unpriced=_unpriced(results),
         variations=tuple(
-            variation(runs, apart, metric, confidence)
+            variation(runs, apart, metric)
             for metric in dict.fromkeys((main, costing.cost_metric))
             if metric is not None and metric in measured
         ),

@@ -167,35 +167,26 @@ def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> An
             scale=plain(type="log", base=2, domain=[sizes[0], sizes[-1]], nice=False, padding=10),
             axis=plain(values=sizes, format="d", labelOverlap=True),
         ),
-        color=_color(table, parts),
+        color=_by_color(alt.Color, table, parts, PALETTE),
     )
     return alt.layer(
         base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q"),
         base.mark_line(strokeWidth=2).encode(y=y, strokeDash=_dashes(table, parts)),
-        base.mark_point(filled=True, size=45, opacity=1).encode(y=y, shape=_shape(table, parts)),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            y=y, shape=_by_color(alt.Shape, table, parts, SHAPES)
+        ),
     ).properties(width=width, height=height)
 
 
-def _color(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[str]) -> Any:  # noqa: ANN401 (Altair)
+    """Tell the factor of the curves by a channel; by colour and shape, one legend for both."""
     if not parts.color:
-        return alt.value(PALETTE[0])
+        return alt.value(marks[0])
     levels = table["color"].unique(maintain_order=True).to_list()
-    return alt.Color(
+    return channel(
         "color:N",
         sort=levels,
-        scale=plain(domain=levels, range=PALETTE[: len(levels)]),
-        legend=plain(title=parts.color, orient="top"),
-    )
-
-
-def _shape(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
-    if not parts.color:
-        return alt.value(SHAPES[0])
-    levels = table["color"].unique(maintain_order=True).to_list()
-    return alt.Shape(
-        "color:N",
-        sort=levels,
-        scale=plain(domain=levels, range=SHAPES[: len(levels)]),
+        scale=plain(domain=levels, range=marks[: len(levels)]),
         legend=plain(title=parts.color, orient="top"),
     )
 
