@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
 import click
 
+from prumo.cli.lazy_group import LazyGroup
 from prumo.version import __version__
 
 INTERNAL_ERROR = 70
@@ -33,6 +33,7 @@ COMMANDS = {
     "audit": "Check stated claims against the data.",
     "import": "Bring logs and tables of other measurements into a results folder.",
     "export": "Hand the runs of a results folder to other tools, such as MLflow.",
+    "retina": "Fundus photographs to a referral: prepare, convert, train, evaluate, predict.",
     "merge": "Bring run folders from another machine into a results folder.",
     "schema": "Print the JSON Schema of study files, for editors.",
 }
@@ -41,32 +42,8 @@ COMMANDS = {
 MODULES = {"import": "import_log"}
 
 
-class LazyGroup(click.Group):
-    """A group that lists its commands without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the order of the flow."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command's file and take its `command`."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"prumo.cli.{MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = module.command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest command when one is misspelt."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
-
-            ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
+class TopGroup(LazyGroup):
+    """All commands; the one place where a broken pipe ends."""
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; end quietly where its reader has gone, as `head` does."""
@@ -77,15 +54,12 @@ class LazyGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return BROKEN_PIPE
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the table of commands from the names alone."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
 
 @click.group(
-    cls=LazyGroup,
+    cls=TopGroup,
+    package="prumo.cli",
+    summaries=COMMANDS,
+    modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example:  prumo new study.yaml && prumo plan study.yaml && prumo run study.yaml",
 )

@@ -1,0 +1,61 @@
+"""A group of commands that are imported only when they are called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_MODULES: Mapping[str, str] = {}
+
+
+class LazyGroup(click.Group):
+    """Lists its commands from their names alone; each file of a command has a `command`."""
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401 (as click's own)
+        package: str,
+        summaries: Mapping[str, str],
+        modules: Mapping[str, str] = NO_MODULES,
+        **options: Any,  # noqa: ANN401 (as click's own)
+    ) -> None:
+        super().__init__(*arguments, **options)
+        self._package = package
+        self._summaries = summaries
+        self._modules = modules
+        """Of commands whose names cannot be those of a module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order of the flow."""
+        del ctx
+        return list(self._summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command's file and take its `command`."""
+        del ctx
+        if cmd_name not in self._summaries:
+            return None
+        module = import_module(f"{self._package}.{self._modules.get(cmd_name, cmd_name)}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest command when one is misspelt."""
+        if args and args[0] not in self._summaries and not args[0].startswith("-"):
+            from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
+
+            ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], self._summaries)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the table of commands from the names alone."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self._summaries.items()))
