@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prumo.data.source import Subset
 
 IMAGE, LABEL = "image/encoded", "image/class/label"
-_SHARD = re.compile(r"(?P<name>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})")
+_SHARD = re.compile(r"(?P<name>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<ending>.*)")
 _NAME = re.compile(r".*\.tfrecords?(\.gz)?|.*-\d{5}-of-\d{5}(\.gz)?")
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
 _MOST_BYTES = 1 << 30
@@ -59,13 +59,13 @@ class TfrecordSource:
         """Go through all records once for their labels; images are read again when needed."""
         _require_all_shards(self.found)
         labels: np.ndarray = np.array(
-            [_label(name, example) for name, example in _examples(self.found)], dtype=np.int64
+            [_label(name, example) for name, example in read_examples(self.found)], dtype=np.int64
         )
 
         def encoded(positions: Sequence[int]) -> Iterator[tuple[str, Callable[[], bytes]]]:
             wanted = iter(positions)
             following = next(wanted, None)
-            for position, (name, example) in enumerate(_examples(self.found)):
+            for position, (name, example) in enumerate(read_examples(self.found)):
                 if following is None:
                     return
                 if position == following:
@@ -75,7 +75,8 @@ class TfrecordSource:
         return EncodedPictures(labels, encoded)
 
 
-def _examples(files: Sequence[Path]) -> Iterator[tuple[str, Example]]:
+def read_examples(files: Sequence[Path]) -> Iterator[tuple[str, Example]]:
+    """Every record of some files, its checksums checked, with a name for whoever complains."""
     for file in files:
         for number, record in enumerate(_records(file), start=1):
             name = f"{file}: record {number}"
@@ -149,12 +150,12 @@ def _image(name: str, example: Example) -> bytes:
 
 
 def _require_all_shards(files: Sequence[Path]) -> None:
-    there = {file.name.removesuffix(".gz") for file in files}
+    there = {file.name for file in files}
     for file in files:
-        shard = _SHARD.fullmatch(file.name.removesuffix(".gz"))
+        shard = _SHARD.fullmatch(file.name)
         if shard is None or len(files) == 1:
             continue
         for number in range(int(shard["count"])):
-            expected = f"{shard['name']}-{number:05d}-of-{shard['count']}"
+            expected = f"{shard['name']}-{number:05d}-of-{shard['count']}{shard['ending']}"
             if expected not in there:
                 raise DataError(f"{file.parent}: has {file.name} and lacks {expected}")
