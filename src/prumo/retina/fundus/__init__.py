@@ -1,0 +1,1 @@
+"""The fundus in a photograph: found, cut out, enhanced and judged."""
