@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
-    """Write beside the file, flush to disk, then put it in place by a rename."""
+def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
+    """Write beside the file, flush to disk, then put it in place by a rename.
+
+    `mode` says who may read it, less what the user's mask forbids.
+    """
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         # A device or a pipe, such as /dev/null, is written to and never replaced.
@@ -18,7 +22,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with beside.open("wb") as file:
+        with open(beside, "wb", opener=partial(os.open, mode=mode)) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

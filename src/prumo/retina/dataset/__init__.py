@@ -1,0 +1,1 @@
+"""A folder of photographs that are made alike: found, labelled, prepared, written down."""
