@@ -1,0 +1,1 @@
+"""Prepared photographs split into subsets and written as TFRecord shards."""

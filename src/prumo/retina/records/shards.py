@@ -1,0 +1,186 @@
+"""Prepared photographs as TFRecord shards, a set for each subset: all of them or none."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prumo.data.formats.example import Example
+from prumo.data.formats.example_writer import written_example
+from prumo.data.formats.tfrecord import IMAGE, LABEL, read_examples
+from prumo.data.formats.tfrecord_writer import shard_name, write_records
+from prumo.errors import DataError, StorageError
+from prumo.retina.dataset.data_folder import DataFolder
+from prumo.retina.records.card import (
+    CARD_FILE,
+    RECORDS_FOLDER,
+    SPLIT_FILE,
+    ContentHash,
+    RecordsCard,
+    SubsetCard,
+)
+from prumo.retina.records.class_table import grade_counts
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo.retina.dataset.manifest import Entry
+    from prumo.retina.fundus.preparation import Preparation
+    from prumo.retina.records.split import Split
+
+NAME = "image/filename"
+_SHARD_BYTES = 128 << 20
+"""Large enough to be read in one go, small enough that several are read at once."""
+_NEW, _OLD = ".records.new", ".records.old"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is to be written into the records of a data folder."""
+
+    split: Split
+    preparation: Preparation
+    left_out: dict[str, int]
+    """Why rows of the manifest are in no subset, with how many."""
+    manifest_sha256: str
+    shards: int | None = None
+    """Files of each subset; by their size when absent."""
+
+
+def write_data_records(data: Path, contents: Contents, progress: Progress) -> RecordsCard:
+    """Put the records and `split.csv` in place of those that are there, if any.
+
+    The new ones are written beside the old, read back and checked. The old ones go before the new
+    `split.csv` comes, so that whatever stops this, no split lies beside records of another one.
+    """
+    new, old, final = data / _NEW, data / _OLD, data / RECORDS_FOLDER
+    split_text = _split_text(contents.split)
+    try:
+        with DataFolder(data).locked():
+            for leftover in (new, old):
+                shutil.rmtree(leftover, ignore_errors=True)
+            new.mkdir()
+            card = _written(data, new, contents, progress)
+            _require_read_back(new, card, progress)
+            write_whole(new / CARD_FILE, card.model_dump_json(indent=2) + "\n")
+            if final.exists():
+                final.rename(old)
+            write_whole(data / SPLIT_FILE, split_text)
+            new.rename(final)
+            shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(f"cannot write {final}: {error.strerror or error}") from error
+    return card
+
+
+def _written(data: Path, folder: Path, contents: Contents, progress: Progress) -> RecordsCard:
+    split, hashed = contents.split, ContentHash()
+    subsets = {}
+    for subset, members in split.subsets.items():
+        parts = _shards(data, members, contents.shards)
+        sizes: dict[str, int] = {}
+        for number, part in enumerate(parts):
+            name = shard_name(subset, number, len(parts))
+            progress.show("writing records", name)
+            examples = _examples(data, part, contents.preparation.size)
+            write_records(folder / name, _hashing(examples, subset, hashed))
+            sizes[name] = (folder / name).stat().st_size
+        subsets[subset] = SubsetCard(
+            images=len(members), grades=grade_counts(members), shards=sizes
+        )
+    return RecordsCard(
+        preparation=contents.preparation,
+        seed=split.seed,
+        test=None if split.shares.folds else split.shares.test,
+        validation=None if split.shares.folds else split.shares.validation,
+        folds=split.shares.folds,
+        by_patient=any(entry.patient for members in split.subsets.values() for entry in members),
+        subsets=subsets,
+        left_out=contents.left_out,
+        content=hashed.hexdigest(),
+        split_sha256=hashlib.sha256(_split_text(split).encode()).hexdigest(),
+        manifest_sha256=contents.manifest_sha256,
+    )
+
+
+def _shards(data: Path, members: Sequence[Entry], wanted: int | None) -> list[list[Entry]]:
+    """Parts of about equal size, with every grade spread over all of them."""
+    size_bytes = sum(_path(data, entry).stat().st_size for entry in members)
+    count = min(wanted or -(-size_bytes // _SHARD_BYTES), len(members))
+    graded = sorted(members, key=lambda entry: (entry.grade, entry.image))
+    return [graded[number::count] for number in range(count)]
+
+
+def _examples(data: Path, members: Sequence[Entry], size: int) -> Iterator[Example]:
+    for entry in members:
+        yield Example(
+            texts={
+                IMAGE: [_encoded(_path(data, entry))],
+                "image/format": [b"jpeg"],
+                NAME: [entry.image.encode()],
+            },
+            numbers={
+                LABEL: [int(entry.grade or 0)],
+                "image/height": [size],
+                "image/width": [size],
+            },
+        )
+
+
+def _hashing(examples: Iterator[Example], subset: str, hashed: ContentHash) -> Iterator[bytes]:
+    for example in examples:
+        _tell(hashed, subset, example)
+        yield written_example(example)
+
+
+def _tell(hashed: ContentHash, subset: str, example: Example) -> None:
+    (image,), (grade,) = example.texts[NAME], example.numbers[LABEL]
+    hashed.add(image.decode(), subset, grade, example.texts[IMAGE][0])
+
+
+def _path(data: Path, entry: Entry) -> Path:
+    path = data / entry.output
+    if not path.is_file():
+        raise DataError(f"{path}: is in the manifest and not there; prepare the folder again")
+    return path
+
+
+def _encoded(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _require_read_back(folder: Path, card: RecordsCard, progress: Progress) -> None:
+    """Whether the files hold, checksum by checksum, what was to be written."""
+    hashed = ContentHash()
+    for subset, described in card.subsets.items():
+        for name in described.shards:
+            progress.show("reading records back", name)
+            for _, example in read_examples([folder / name]):
+                _tell(hashed, subset, example)
+    if hashed.hexdigest() != card.content:
+        raise StorageError(f"{folder}: other records were read than written; is the disk sound?")
+
+
+def _split_text(split: Split) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("image", "subset"))
+    writer.writerows(
+        sorted(
+            (entry.name, subset)
+            for parts in (split.subsets, split.ungradable)
+            for subset, members in parts.items()
+            for entry in members
+        )
+    )
+    return text.getvalue()
