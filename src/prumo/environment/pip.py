@@ -100,6 +100,12 @@ def install(
     )
 
 
+def download(session: Session, python: Path, requirement: str, folder: Path) -> None:
+    """Put the wheel of one package into a folder; nothing of it is installed or run."""
+    words = ["download", "--no-deps", "--only-binary", ":all:", "--dest", str(folder), requirement]
+    _pip(session, python, words, f"pip could not fetch {requirement}")
+
+
 def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
     return session.run(_command(python, words), environment=pip_environment(), failure=failure)
 

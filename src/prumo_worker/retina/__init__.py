@@ -1,0 +1,1 @@
+"""Retina models inside TensorFlow's environment: train, compute features, score, explain."""
