@@ -6,11 +6,20 @@ import os
 import platform
 import sys
 import traceback
+from importlib import import_module
 from pathlib import Path
 
 from prumo_worker.failure import TaskError, kind_of
 from prumo_worker.journal import Journal
 from prumo_worker.task import PROTOCOL, Task, read_task
+
+# Kind of task → module and function, imported only when asked for.
+KINDS = {
+    "training": ("prumo_worker.train", "train"),
+    "check": ("prumo_worker.proof", "prove"),
+    "retina_training": ("prumo_worker.retina.training", "train"),
+    "retina_prediction": ("prumo_worker.retina.prediction", "predict"),
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -41,15 +50,12 @@ def _work(task: Task, journal: Journal) -> int:
 
 
 def _do(task: Task, journal: Journal) -> dict[str, float]:
+    if task.kind not in KINDS:
+        raise TaskError(f"kind: this worker knows {', '.join(KINDS)}, not {task.kind!r}")
+    module, function = KINDS[task.kind]
     # Imported here so that a missing numpy is a failure in the journal like any other.
-    from prumo_worker.proof import prove  # noqa: PLC0415 (see above)
-    from prumo_worker.train import train  # noqa: PLC0415 (see above)
-
-    if task.kind == "training":
-        return train(task, journal)
-    if task.kind == "check":
-        return prove(task, journal)
-    raise TaskError(f"kind: this worker knows training and check, not {task.kind!r}")
+    metrics: dict[str, float] = getattr(import_module(module), function)(task, journal)
+    return metrics
 
 
 def _message(error: Exception, kind: str) -> str:

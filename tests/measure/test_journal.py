@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.measure.journal import EpochCounter, facts_of, journal_metrics, not_finite, read_events
+from prumo.measure.journal import (
+    EpochCounter,
+    GrowingJournal,
+    facts_of,
+    journal_metrics,
+    not_finite,
+    read_events,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +82,17 @@ def test_a_growing_journal_is_counted_as_it_grows(tmp_path: Path) -> None:
         file.write(', "epoch": 2}\n')
     counter.advance()
     assert counter.epochs == 2
+
+
+def test_a_growing_journal_tells_each_event_once_whatever_stands_between(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    path.write_bytes(b'10 %\r20 %\n{"event": "epoch"}\r\n{"event":')
+    journal = GrowingJournal(path)
+    assert journal.news() == [{"event": "epoch"}]
+    assert journal.news() == []
+    with path.open("ab") as file:
+        file.write(b' "finished"}\n')
+    assert journal.news() == [{"event": "finished"}]
 
 
 @pytest.mark.parametrize("field", ["seconds", "images", "loss"])

@@ -89,27 +89,37 @@ def not_finite(events: list[Event]) -> set[str]:
     }
 
 
-class EpochCounter:
-    """Counts the epochs in a growing journal, reading each byte once."""
+class GrowingJournal:
+    """A journal that is still being written; each byte is read once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+
+    def news(self) -> list[Event]:
+        """The events since the last look; a line that is not whole yet waits for the next."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._offset)
+                whole, end, _ = file.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return []
+        self._offset += len(whole) + len(end)
+        return [event for event in map(_event, whole.split(b"\n")) if event]
+
+
+class EpochCounter:
+    """Counts the epochs in a growing journal."""
+
+    def __init__(self, path: Path) -> None:
+        self._journal = GrowingJournal(path)
         self.epochs = 0
 
     def advance(self) -> bool:
         """Read what is new; whether an epoch has ended since the last look."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._offset)
-                lines = file.read().splitlines(keepends=True)
-        except FileNotFoundError:
-            return False
-        whole = [line for line in lines if line.endswith(b"\n")]
-        self._offset += sum(map(len, whole))
-        before = self.epochs
-        self.epochs += sum(1 for event in map(_event, whole) if event and event["event"] == "epoch")
-        return self.epochs > before
+        ended = len(events_of(self._journal.news(), "epoch"))
+        self.epochs += ended
+        return ended > 0
 
 
 def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:

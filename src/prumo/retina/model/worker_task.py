@@ -1,0 +1,103 @@
+"""A task for a worker in TensorFlow's environment: started under a guard, followed to its end."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from prumo.errors import PrumoError, StorageError
+from prumo.machine.cpu import read_cpu
+from prumo.measure.guard.order import Order
+from prumo.measure.guard.process import GuardedProcess
+from prumo.measure.interruption import sigterm_as_interrupt
+from prumo.measure.journal import GrowingJournal
+from prumo.measure.verdict import Evidence, judge
+from prumo.measure.worker import worker_launch
+from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
+from prumo.results.record import Verdict
+from prumo.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from prumo.environment import Environment
+    from prumo.measure.guard.order import Ending
+    from prumo.measure.journal import Event
+
+_LOOK_SECONDS = 0.2
+_LOG_CHARACTERS = 4000
+
+
+class WorkerError(PrumoError):
+    """A worker did not do what it was asked, with the reason that it gave."""
+
+
+@dataclass(frozen=True)
+class WorkerTask:
+    """What a worker is asked."""
+
+    kind: str
+    parameters: Mapping[str, Any]
+    data: Mapping[str, str]
+    """Names of files and folders → where they are."""
+
+    def document(self, journal: Path) -> dict[str, Any]:
+        """As the worker protocol wants it."""
+        return {
+            "run": self.kind,
+            "kind": self.kind,
+            "parameters": dict(self.parameters),
+            "data": dict(self.data),
+            "journal": str(journal),
+            "warmup_steps": 0,
+            "threads": self.parameters.get("threads") or read_cpu().usable_cores,
+        }
+
+
+def do_task(
+    task: WorkerTask, environment: Environment, folder: Path, on_event: Callable[[Event], None]
+) -> list[Event]:
+    """Have a worker do it; task, journal and log stay in the folder, which must exist.
+
+    Whatever interrupts this ends the worker too. Every event is handed over as it comes.
+    """
+    launch = worker_launch(environment, task.document(folder / JOURNAL_FILE), folder)
+    try:
+        (folder / JOURNAL_FILE).unlink(missing_ok=True)
+        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+    except OSError as error:
+        raise StorageError.on_writing(folder, error) from error
+    order = Order(
+        command=launch.command,
+        directory=str(launch.directory),
+        environment=dict(launch.environment),
+        log=str(folder / LOG_FILE),
+    )
+    journal = GrowingJournal(folder / JOURNAL_FILE)
+    events: list[Event] = []
+    ending = None
+    with sigterm_as_interrupt(), GuardedProcess(order) as process:
+        while ending is None:
+            ending = process.wait(_LOOK_SECONDS)
+            for event in journal.news():
+                events.append(event)
+                on_event(event)
+    _require_finished(ending, events, folder / LOG_FILE)
+    return events
+
+
+def _require_finished(ending: Ending, events: list[Event], log: Path) -> None:
+    judgement = judge(
+        Evidence(ending, events, metrics={}, speaks_protocol=True, last_lines=_end_of(log))
+    )
+    if judgement.verdict is not Verdict.FINISHED:
+        raise WorkerError(judgement.reason)
+
+
+def _end_of(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace")[-_LOG_CHARACTERS:]
+    except OSError:
+        return ""

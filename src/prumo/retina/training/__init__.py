@@ -1,0 +1,1 @@
+"""A training, from prepared photographs to a model that is described."""

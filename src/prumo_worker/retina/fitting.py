@@ -1,0 +1,180 @@
+"""One training from its first epoch to its last: timed, judged, told and kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from prumo_worker.retina.checkpoint import Checkpoint, Progress
+from prumo_worker.retina.course import Course, begun_course
+from prumo_worker.retina.figures import figures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from prumo_worker.journal import Journal
+    from prumo_worker.retina.approach import Approach
+    from prumo_worker.retina.learner import Batch, Learner
+    from prumo_worker.retina.photographs import Photographs
+    from prumo_worker.retina.recipe import RetinaRecipe
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What one training is of; a cross-validation has several."""
+
+    name: str
+    """`train`, `fold-1`, … or `final`."""
+    training: Photographs
+    judged: Photographs | None
+    epochs: int
+    patience: int = 0
+    follows_judged: bool = True
+    """Whether the judged photographs decide on the learning rate; a held-out fold must not."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What came of a stage."""
+
+    course: Course
+    learner: Learner
+    """With the weights of the best epoch, or of the last where nothing was judged."""
+    scores: np.ndarray
+    """Of the judged photographs after each epoch: (epochs, photographs, outputs)."""
+    resumed_epoch: int
+    """After which epoch an earlier process had stopped; 0 when there was none."""
+    warmup_seconds: float
+
+
+class Step(NamedTuple):
+    """What one step took and gave."""
+
+    data_seconds: float
+    compute_seconds: float
+    images: int
+    loss: float
+    right: int
+
+
+class Fitting:
+    """Trains the stages of a task one after the other."""
+
+    def __init__(
+        self, approach: Approach, recipe: RetinaRecipe, journal: Journal, warmup_steps: int
+    ) -> None:
+        self._approach = approach
+        self._recipe = recipe
+        self._journal = journal
+        self._warmup_steps = warmup_steps
+        self.first_step_seconds = 0.0
+        """With the building of the graph in it; 0 until there was a step."""
+
+    def fit(self, stage: Stage, checkpoint: Checkpoint) -> Fitted:
+        """Train a stage, from where an earlier process left it if there was one."""
+        learner = self._approach.learner(stage.training)
+        progress = checkpoint.load()
+        resumed_epoch = progress.course.epoch if progress else 0
+        if progress:
+            learner.recall(progress.memory)
+            self._journal.event("resumed", stage=stage.name, epoch=resumed_epoch)
+        else:
+            progress = self._begun(learner, stage)
+        is_over = progress.course.is_over(stage.epochs, stage.patience)
+        warmup_seconds = 0.0 if is_over else self._warm_up(learner, stage)
+        while not is_over:
+            self._advance(learner, stage, progress)
+            is_over = progress.course.is_over(stage.epochs, stage.patience)
+            if is_over or checkpoint.is_due:
+                progress.memory = learner.memory()
+                checkpoint.save(progress)
+        if stage.judged is not None:
+            learner.load_weights(progress.best)
+        return Fitted(progress.course, learner, progress.scores, resumed_epoch, warmup_seconds)
+
+    def _begun(self, learner: Learner, stage: Stage) -> Progress:
+        judged = 0 if stage.judged is None else len(stage.judged.names)
+        scores: np.ndarray = np.zeros((0, judged, self._recipe.outputs), np.float32)
+        return Progress(begun_course(self._recipe.learning_rate), [], learner.weights(), scores)
+
+    def _warm_up(self, learner: Learner, stage: Stage) -> float:
+        """Rehearse steps and judging, which no figure counts, and forget what was learnt."""
+        if not self._warmup_steps:
+            return 0.0
+        began = perf_counter()
+        memory = learner.memory()
+        batches = islice(self._approach.batches(stage.training, 0), self._warmup_steps)
+        self._tell_steps(stage, 0, list(_steps(learner, batches)))
+        if stage.judged is not None:
+            self._approach.scores(learner, stage.judged)
+        learner.recall(memory)
+        return perf_counter() - began
+
+    def _advance(self, learner: Learner, stage: Stage, progress: Progress) -> None:
+        """Train and judge one epoch, and draw the consequences."""
+        course = progress.course
+        learner.learning_rate = course.learning_rate
+        began = perf_counter()
+        batches = self._approach.batches(stage.training, course.epoch + 1)
+        steps = list(_steps(learner, batches))
+        epoch = {"learning_rate": course.learning_rate, **_summed(steps)}
+        watched, judged = epoch["loss"], None
+        if stage.judged is not None:
+            scores = self._approach.scores(learner, stage.judged)
+            found = figures(scores, stage.judged.grades)
+            epoch.update({f"validation_{name}": value for name, value in found.items()})
+            progress.scores = np.concatenate([progress.scores, scores[None]])
+            judged = found["loss"]
+            watched = found["loss"] if stage.follows_judged else watched
+        # All of it is what a training takes: steps, judging, and the data in between.
+        epoch["seconds"] = perf_counter() - began
+        if course.advance(epoch, judged, watched) and stage.judged is not None:
+            progress.best = learner.weights()
+        course.reduce_rate(self._recipe.reduce_epochs)
+        self._tell_steps(stage, course.epoch, steps)
+        self._journal.event(
+            "epoch", stage=stage.name, epoch=course.epoch, epochs=stage.epochs, **epoch
+        )
+
+    def _tell_steps(self, stage: Stage, epoch: int, steps: list[Step]) -> None:
+        first = steps[0].data_seconds + steps[0].compute_seconds
+        self.first_step_seconds = self.first_step_seconds or first
+        rows = [
+            {
+                "stage": stage.name,
+                "epoch": epoch,
+                "step": number,
+                "seconds": step.data_seconds + step.compute_seconds,
+                "data_seconds": step.data_seconds,
+                "compute_seconds": step.compute_seconds,
+                "images": step.images,
+                "loss": step.loss,
+            }
+            for number, step in enumerate(steps, start=1)
+        ]
+        self._journal.events("step", rows)
+
+
+def _steps(learner: Learner, batches: Iterable[Batch]) -> Iterator[Step]:
+    began = perf_counter()
+    for batch in batches:
+        came = perf_counter()
+        loss, right, images = learner.step(batch)
+        done = perf_counter()
+        yield Step(came - began, done - came, images, loss, right)
+        began = done
+
+
+def _summed(steps: list[Step]) -> dict[str, float]:
+    images = sum(step.images for step in steps)
+    return {
+        "data_seconds": sum(step.data_seconds for step in steps),
+        "compute_seconds": sum(step.compute_seconds for step in steps),
+        "images": images,
+        "loss": sum(step.loss * step.images for step in steps) / images,
+        "accuracy": sum(step.right for step in steps) / images,
+    }

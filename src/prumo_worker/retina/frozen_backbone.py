@@ -1,0 +1,159 @@
+"""Training of a head on features that a backbone computed once."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from prumo_worker.failure import TaskError
+from prumo_worker.retina.answers import Answers
+from prumo_worker.retina.features import FeatureStore, feature_key
+from prumo_worker.retina.feed import judged_batches
+from prumo_worker.retina.head import FeatureScale, feature_scale
+from prumo_worker.retina.learner import Learner
+from prumo_worker.retina.network import (
+    copy_head,
+    feature_network,
+    head_network,
+    scores_network,
+    whole_network,
+)
+from prumo_worker.retina.objective import classes_of
+from prumo_worker.retina.strategy import processor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import keras
+
+    from prumo_worker.journal import Journal
+    from prumo_worker.retina.backbones import Backbone
+    from prumo_worker.retina.photographs import Photographs
+    from prumo_worker.retina.recipe import RetinaRecipe
+    from prumo_worker.retina.strategy import Placement
+
+AS_IT_IS, MIRRORED = "", "-mirrored"
+_VIEW_WORDS = {AS_IT_IS: "as they are", MIRRORED: "mirrored"}
+# Sums in another order differ in the last digits; in half precision by more.
+_TOLERANCE = 1e-3
+
+
+class FrozenBackbone:
+    """Features come from all devices; the head is small, and trained on all of them at once.
+
+    Chance cannot change photographs that are seen once. What stands for it is the mirrored
+    photograph, as a left eye mirrored is a right one.
+    """
+
+    def __init__(
+        self,
+        recipe: RetinaRecipe,
+        placement: Placement,
+        backbone: Backbone,
+        folder: str | None,
+        journal: Journal,
+    ) -> None:
+        if backbone.weights == "scratch":
+            raise TaskError("frozen: a backbone without weights has nothing to tell; train it")
+        self.backbone = backbone
+        self._recipe = recipe
+        self._placement = placement
+        self._journal = journal
+        self._views = (AS_IT_IS, MIRRORED) if recipe.augment else (AS_IT_IS,)
+        key = feature_key(backbone, recipe)
+        self._stores = {view: FeatureStore(folder, f"{key}{view}") for view in self._views}
+        with placement.strategy.scope():
+            self._answers = Answers(feature_network(backbone, recipe), placement)
+        self._processor = processor()
+        self._tensors: dict[tuple[str, ...], tf.Tensor] = {}
+
+    @property
+    def parameters(self) -> int:
+        """See `Approach`."""
+        return int(whole_network(self.backbone, self._recipe).count_params())
+
+    def prepare(self, sets: Sequence[Photographs]) -> float:
+        """Compute the features that no earlier training has left, and say how many those were."""
+        began = perf_counter()
+        missing = [
+            (view, photographs)
+            for view in self._views
+            for photographs in sets
+            if self._stores[view].lacks(photographs.digests)
+        ]
+        total = sum(len(photographs.names) for _, photographs in missing)
+        done = 0
+        for view, photographs in missing:
+            parts = []
+            for part in self._answers.each(self._batches(photographs, view)):
+                # NumPy files know nothing of bfloat16.
+                parts.append(part.astype(np.float32))
+                done = min(done + len(part), total)
+                self._journal.event("features", computed=done, to_compute=total)
+            self._stores[view].add(photographs.digests, np.concatenate(parts))
+        seconds = perf_counter() - began if total else 0.0
+        self._journal.event(
+            "features",
+            computed=total,
+            to_compute=total,
+            seconds=seconds,
+            photographs=len({name for _, photographs in missing for name in photographs.names}),
+            views=[_VIEW_WORDS[view] for view in self._views if view in dict(missing)],
+        )
+        return seconds
+
+    def learner(self, training: Photographs) -> Learner:
+        """See `Approach`."""
+        scale = self._scale(training)
+        with self._processor.strategy.scope():
+            network = head_network(len(scale.mean), self._recipe, scale)
+        return Learner(network, self._recipe, self._processor, training.grades)
+
+    def batches(self, training: Photographs, epoch: int) -> Iterable[tuple[Any, Any]]:
+        """All at once, so that every epoch is a step straight towards the least loss."""
+        del epoch
+        classes = np.tile(classes_of(training.grades, self._recipe.task), len(self._views))
+        return [(self._tensor(training, self._views), tf.constant(classes))]
+
+    def scores(self, learner: Learner, photographs: Photographs) -> np.ndarray:
+        """See `Approach`."""
+        features = self._tensor(photographs, (AS_IT_IS,))
+        return learner.scores([features], len(photographs.names))
+
+    def whole_network(self, learner: Learner, training: Photographs) -> keras.Model:
+        """Backbone and head together, after a look whether they say the same as apart."""
+        network = whole_network(self.backbone, self._recipe, self._scale(training))
+        copy_head(learner.network, network)
+        self._compare(learner, network, training)
+        return network
+
+    def _compare(self, learner: Learner, network: keras.Model, photographs: Photographs) -> None:
+        pixels = next(iter(judged_batches(photographs, self._recipe.batch_size)))
+        apart = self.scores(learner, photographs)[: self._recipe.batch_size]
+        together = scores_network(network)(pixels, training=False).numpy()[: len(apart)]
+        if not np.allclose(together, apart, rtol=_TOLERANCE, atol=_TOLERANCE):
+            raise ArithmeticError(
+                "the whole network gives other scores than its head on the kept features: "
+                f"{np.abs(together - apart).max():g} apart; remove the folder of features and "
+                "train again"
+            )
+
+    def _scale(self, training: Photographs) -> FeatureScale:
+        return feature_scale(self._tensor(training, self._views).numpy())
+
+    def _batches(self, photographs: Photographs, view: str) -> Any:  # noqa: ANN401 (TensorFlow's own)
+        batches = judged_batches(photographs, self._recipe.batch_size)
+        if view == MIRRORED:
+            batches = batches.map(tf.image.flip_left_right)
+        return self._placement.distributed(batches)
+
+    def _tensor(self, photographs: Photographs, views: tuple[str, ...]) -> tf.Tensor:
+        """The features of a set in these views, made once: every epoch asks for them."""
+        key = (*views, *photographs.digests)
+        if key not in self._tensors:
+            parts = [self._stores[view].features(photographs.digests) for view in views]
+            self._tensors[key] = tf.constant(np.concatenate(parts))
+        return self._tensors[key]

@@ -1,0 +1,160 @@
+"""Prepared photographs for a training: from TFRecord shards, or generated from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import tensorflow as tf
+
+from prumo_worker.data.generated import generated_images
+from prumo_worker.failure import DataError
+from prumo_worker.retina.clinical_scale import GRADE_COUNT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+# Encoded photographs held at once to choose the next from: all of a small set, some of a large one.
+_SHUFFLED = 4096
+_FEATURES = {
+    "image/encoded": tf.io.FixedLenFeature([], tf.string),
+    "image/class/label": tf.io.FixedLenFeature([], tf.int64),
+    "image/filename": tf.io.FixedLenFeature([], tf.string),
+    "image/height": tf.io.FixedLenFeature([], tf.int64),
+    "image/width": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+class Photographs(Protocol):
+    """A set of photographs with their grades, always told in the same order."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the tables call them."""
+
+    @property
+    def grades(self) -> np.ndarray:
+        """From 0 to 4, int64."""
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """SHA-256 of each as it is stored: two with the same have the same pixels."""
+
+    def in_order(self) -> tf.data.Dataset:
+        """Pairs of a picture (uint8; rows, columns, RGB) and its grade, in the order of `names`."""
+
+    def shuffled(self, seed: int) -> tf.data.Dataset:
+        """The same pairs in an order that depends on the seed alone."""
+
+
+@dataclass(frozen=True)
+class RecordedPhotographs:
+    """Those in shards; their pixels are read again in every epoch."""
+
+    shards: tuple[str, ...]
+    image_size: int
+    names: tuple[str, ...]
+    grades: np.ndarray
+    digests: tuple[str, ...]
+
+    def in_order(self) -> tf.data.Dataset:
+        """See `Photographs`."""
+        return self._decoded(tf.data.TFRecordDataset(list(self.shards)))
+
+    def shuffled(self, seed: int) -> tf.data.Dataset:
+        """See `Photographs`; shards are shuffled too, as the buffer may not hold them all."""
+        order = np.random.default_rng(seed).permutation(len(self.shards))
+        records = tf.data.TFRecordDataset([self.shards[place] for place in order])
+        return self._decoded(records.shuffle(min(len(self.names), _SHUFFLED), seed=seed))
+
+    def _decoded(self, records: tf.data.Dataset) -> tf.data.Dataset:
+        size = self.image_size
+
+        def picture(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            example = tf.io.parse_single_example(record, _FEATURES)
+            # Other ways of decoding give other pixels than those a prediction will see.
+            pixels = tf.io.decode_jpeg(
+                example["image/encoded"], channels=3, dct_method="INTEGER_ACCURATE"
+            )
+            return tf.ensure_shape(pixels, (size, size, 3)), example["image/class/label"]
+
+        return records.map(picture, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+
+def read_photographs(shards: Sequence[Path], image_size: int) -> RecordedPhotographs:
+    """Go once through shards, whose checksums are looked at on the way."""
+    files = tuple(str(shard) for shard in shards)
+    try:
+        records = tf.data.TFRecordDataset(list(files))
+        examples = records.map(lambda record: tf.io.parse_single_example(record, _FEATURES))
+        found = [_known(example, image_size) for example in examples.as_numpy_iterator()]
+    except (tf.errors.DataLossError, tf.errors.InvalidArgumentError) as error:
+        raise DataError(
+            f"{files[0]}, or a shard beside it, is damaged: {error.message}; "
+            "`prumo retina convert` writes them anew"
+        ) from error
+    names, grades, digests = zip(*found) if found else ((), (), ())
+    return RecordedPhotographs(files, image_size, names, np.array(grades, np.int64), digests)
+
+
+def joined(sets: Sequence[RecordedPhotographs]) -> RecordedPhotographs:
+    """Several sets as one."""
+    return RecordedPhotographs(
+        shards=sum((one.shards for one in sets), ()),
+        image_size=sets[0].image_size,
+        names=sum((one.names for one in sets), ()),
+        grades=np.concatenate([one.grades for one in sets]),
+        digests=sum((one.digests for one in sets), ()),
+    )
+
+
+@dataclass(frozen=True)
+class GeneratedPhotographs:
+    """Pictures from a seed, for a study of time: what is learnt from them means nothing."""
+
+    images: np.ndarray
+    names: tuple[str, ...]
+    grades: np.ndarray
+    digests: tuple[str, ...]
+
+    def in_order(self) -> tf.data.Dataset:
+        """See `Photographs`."""
+        return tf.data.Dataset.from_tensor_slices((self.images, self.grades))
+
+    def shuffled(self, seed: int) -> tf.data.Dataset:
+        """See `Photographs`."""
+        return self.in_order().shuffle(len(self.names), seed=seed)
+
+
+def generate_photographs(count: int, image_size: int, seed: int) -> GeneratedPhotographs:
+    """As many as asked for, of all grades in turn."""
+    images, grades = generated_images(count, (3, image_size, image_size), GRADE_COUNT, seed)
+    pictures = np.ascontiguousarray(images.transpose(0, 2, 3, 1))
+    names = tuple(f"generated-{seed}-{number}" for number in range(count))
+    digests = tuple(sha256(picture.tobytes()).hexdigest() for picture in pictures)
+    return GeneratedPhotographs(pictures, names, grades, digests)
+
+
+def content_of(sets: Sequence[Photographs]) -> str:
+    """A hash that changes with any photograph or grade, wherever it stands."""
+    rows = sorted(
+        f"{digest} {grade}" for one in sets for digest, grade in zip(one.digests, one.grades)
+    )
+    return sha256("\n".join(rows).encode()).hexdigest()
+
+
+def _known(example: dict[str, np.ndarray], image_size: int) -> tuple[str, int, str]:
+    """Name, grade and hash of a photograph that fits."""
+    name = bytes(example["image/filename"]).decode()
+    grade = int(example["image/class/label"])
+    if not 0 <= grade < GRADE_COUNT:
+        raise DataError(f"{name}: {grade} is no grade; grades go from 0 to {GRADE_COUNT - 1}")
+    width, height = int(example["image/width"]), int(example["image/height"])
+    if (width, height) != (image_size, image_size):
+        raise DataError(
+            f"{name} is {width}x{height} pixels, and the training wants {image_size}x{image_size}"
+        )
+    return name, grade, sha256(bytes(example["image/encoded"])).hexdigest()

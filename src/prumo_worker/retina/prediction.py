@@ -1,0 +1,190 @@
+"""The task `retina_prediction`: scores of prepared photographs, and heat maps on request."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+# Errors only, and before the import: TensorFlow tells much about itself otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from prumo_worker.failure import DataError, TaskError
+from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.recipe import ParameterReader
+from prumo_worker.retina.heat_map import SCORES_LAYER, SplitNetwork
+from prumo_worker.retina.network import scores_network
+from prumo_worker.retina.strategy import place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prumo_worker.journal import Journal
+    from prumo_worker.task import Task
+
+NETWORK_FILE = "model.keras"
+SCORES_FILE = "scores.npy"
+HEAT_MAPS_FILE = "heat_maps.npy"
+_DEVICES = ("cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How the photographs are to be judged."""
+
+    batch_size: int = 16
+    device: str = "cpu"
+    heat_maps: bool = False
+
+
+@memory_errors()
+def predict(task: Task, journal: Journal) -> dict[str, float]:
+    """Score the photographs that the task names, in their order, on the device that it names."""
+    wish = read_wish(task.parameters)
+    placement = place(wish.device, "one", task.threads)
+    with placement.strategy.scope():
+        return score_photographs(task, wish, placement.device, journal)
+
+
+def score_photographs(task: Task, wish: Wish, device: str, journal: Journal) -> dict[str, float]:
+    """Write the scores, and the heat maps if wished, as one array each."""
+    began = perf_counter()
+    folder, out = Path(_path(task, "model")), Path(_path(task, "out"))
+    images = _image_list(Path(_path(task, "images")))
+    network = load_network(folder / NETWORK_FILE)
+    judge = SplitNetwork(network) if wish.heat_maps else ScoringNetwork(network)
+    journal.event(
+        "ready",
+        device=device,
+        threads=task.threads,
+        versions={"tensorflow": tf.__version__, "keras": keras.__version__},
+        network={"name": network.name, "parameters": network.count_params()},
+        data={"source": str(folder), "images": len(images)},
+        setup_seconds=perf_counter() - began,
+    )
+    answers = list(_answers(judge, images, _image_size(network), wish.batch_size, journal))
+    out.mkdir(parents=True, exist_ok=True)
+    names = (SCORES_FILE, HEAT_MAPS_FILE) if wish.heat_maps else (SCORES_FILE,)
+    for name, parts in zip(names, zip(*answers)):
+        np.save(out / name, np.concatenate(parts).astype(np.float32))
+    return {"images": float(len(images)), "predict_seconds": perf_counter() - began}
+
+
+class ScoringNetwork:
+    """A network that tells the scores of a batch and nothing else."""
+
+    def __init__(self, network: keras.Model) -> None:
+        scores = scores_network(network)
+        self._scores = tf.function(
+            lambda images: scores(images, training=False),
+            input_signature=[tf.TensorSpec(network.input_shape, tf.float32)],
+            autograph=False,
+        )
+
+    def answer(self, images: tf.Tensor) -> tuple[np.ndarray, ...]:
+        """The scores of each photograph before the last activation."""
+        return (self._scores(images).numpy(),)
+
+
+def load_network(file: Path) -> keras.Model:
+    """A trained network, without running any code that its file may bring."""
+    try:
+        network = keras.saving.load_model(file, compile=False, safe_mode=True)
+    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+        words = str(error).strip().partition("\n")[0]
+        raise DataError(f"{file} cannot be loaded as a network: {words}") from error
+    size = _image_size(network)
+    if network.input_shape != (None, size, size, 3):
+        raise DataError(f"{file} takes {network.input_shape} and not square RGB images")
+    if SCORES_LAYER not in [layer.name for layer in network.layers]:
+        raise DataError(f"{file} has no layer named {SCORES_LAYER!r}")
+    return network
+
+
+def read_wish(parameters: Mapping[str, Any]) -> Wish:
+    """Check the parameters of a prediction."""
+    reader = ParameterReader(parameters)
+    return Wish(
+        batch_size=reader.whole("batch_size", Wish.batch_size),
+        device=reader.choice("device", _DEVICES, Wish.device),
+        heat_maps=reader.flag("heat_maps", Wish.heat_maps),
+    )
+
+
+def _path(task: Task, name: str) -> str:
+    if not isinstance(task.data.get(name), str):
+        raise TaskError(f"data: {name} is missing")
+    return task.data[name]
+
+
+def _image_list(file: Path) -> list[str]:
+    try:
+        images = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise TaskError(f"{file} cannot be read as a list of images: {error}") from error
+    if not images or not isinstance(images, list):
+        raise TaskError(f"{file} must be a list of the paths of images, one at least")
+    return [str(path) for path in images]
+
+
+def _image_size(network: keras.Model) -> int:
+    size: int | None = network.input_shape[1]
+    return size or 0
+
+
+def _answers(
+    judge: SplitNetwork | ScoringNetwork,
+    images: Sequence[str],
+    size: int,
+    batch_size: int,
+    journal: Journal,
+) -> Iterator[tuple[np.ndarray, ...]]:
+    began = perf_counter()
+    batches = iter(_batches(images, size, batch_size))
+    for step, first in enumerate(range(0, len(images), batch_size), start=1):
+        try:
+            batch = next(batches)
+        except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError) as error:
+            raise _image_error(images[first : first + batch_size], size) from error
+        answer = judge.answer(batch)
+        now = perf_counter()
+        journal.event("step", epoch=1, step=step, seconds=now - began, images=len(batch))
+        began = now
+        yield answer
+
+
+def _batches(images: Sequence[str], size: int, batch_size: int) -> tf.data.Dataset:
+    def read(path: tf.Tensor) -> tf.Tensor:
+        return tf.ensure_shape(_decoded(path), (size, size, 3))
+
+    paths = tf.data.Dataset.from_tensor_slices([os.fsencode(path) for path in images])
+    # Nothing here needs AutoGraph, whose temporary files would outlive a worker that is ended.
+    plain = tf.autograph.experimental.do_not_convert(read)
+    decoded = paths.map(plain, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    return decoded.batch(batch_size).prefetch(1)
+
+
+def _decoded(path: tf.Tensor | bytes) -> tf.Tensor:
+    """Raw pixels from 0 to 255, decoded as in training: no other way gives the same ones."""
+    pixels = tf.io.decode_jpeg(tf.io.read_file(path), channels=3, dct_method="INTEGER_ACCURATE")
+    return tf.cast(pixels, tf.float32)
+
+
+def _image_error(images: Sequence[str], size: int) -> DataError:
+    """Which of the images of a batch is not as it should be, found by looking at each."""
+    for path in images:
+        try:
+            height, width, _ = _decoded(os.fsencode(path)).shape
+        except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError) as error:
+            return DataError(f"{path} cannot be read as a JPEG: {error.message.splitlines()[0]}")
+        if (width, height) != (size, size):
+            return DataError(f"{path} is {width}x{height} pixels; the network takes {size}x{size}")
+    return DataError("the images changed while they were read")

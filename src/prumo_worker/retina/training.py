@@ -1,0 +1,229 @@
+"""The task `retina_training`: from photographs to a model folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+# Errors only, and before the import: TensorFlow tells much about itself otherwise.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import keras
+import numpy as np
+
+from prumo_worker.failure import TaskError
+from prumo_worker.frameworks.tensorflow.build import build_facts, versions
+from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.processor import vector_extensions
+from prumo_worker.retina import model_files
+from prumo_worker.retina.backbones import build_backbone
+from prumo_worker.retina.checkpoint import Checkpoint
+from prumo_worker.retina.clinical_scale import GRADE_COUNT
+from prumo_worker.retina.fine_tuning import FineTuning
+from prumo_worker.retina.fitting import Fitting
+from prumo_worker.retina.frozen_backbone import FrozenBackbone
+from prumo_worker.retina.photographs import content_of
+from prumo_worker.retina.recipe import read_retina_recipe
+from prumo_worker.retina.stages import train_folds, train_split
+from prumo_worker.retina.strategy import open_placement
+from prumo_worker.retina.subsets import generate_subsets, is_folded, open_records
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prumo_worker.journal import Journal
+    from prumo_worker.retina.approach import Approach
+    from prumo_worker.retina.backbones import Backbone
+    from prumo_worker.retina.photographs import Photographs
+    from prumo_worker.retina.recipe import RetinaRecipe
+    from prumo_worker.retina.stages import Trained
+    from prumo_worker.retina.strategy import Placement
+    from prumo_worker.task import Task
+
+_POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
+_LIBRARY = "library"
+
+
+@memory_errors()
+def train(task: Task, journal: Journal) -> dict[str, float]:
+    """Train as the task says, tell the journal, and leave a model where one is asked for."""
+    began = perf_counter()
+    recipe = read_retina_recipe(task.parameters, pretrained=_is_pretrained(task))
+    placement = open_placement(recipe, task.threads)
+    keras.config.set_dtype_policy(_POLICIES[recipe.precision])
+    keras.utils.set_random_seed(recipe.seed)
+    records = task.data.get("records")
+    subsets = open_records(Path(records), recipe.image_size) if records else None
+    sets: Mapping[str, Photographs] = subsets or generate_subsets(recipe)
+    with placement.strategy.scope():
+        backbone = _backbone(recipe, task)
+    approach = _approach(recipe, placement, backbone, task, journal)
+    setup_seconds = perf_counter() - began
+    ready = _ready(task, placement, approach, recipe, sets)
+    journal.event("ready", **ready, setup_seconds=setup_seconds)
+
+    feature_seconds = approach.prepare(list(sets.values()))
+    fitting = Fitting(approach, recipe, journal, task.warmup_steps)
+    checkpoint = _Checkpoints(task, recipe, sets, ready["weights"])
+    if subsets is not None and is_folded(subsets):
+        trained = train_folds(fitting, subsets, recipe, checkpoint)
+    else:
+        trained = train_split(fitting, sets, recipe, checkpoint)
+    metrics = {
+        "setup_seconds": setup_seconds,
+        "feature_seconds": feature_seconds,
+        "first_step_seconds": fitting.first_step_seconds,
+        **_metrics(trained, feature_seconds),
+    }
+    if "model" in task.data:
+        _require_numbers(trained)
+        network = approach.whole_network(trained.model.learner, trained.training)
+        _write_model(Path(task.data["model"]), network, trained, ready, metrics)
+    return metrics
+
+
+class _Checkpoints:
+    """The checkpoint of each stage, in the model folder; none where no model is asked for."""
+
+    def __init__(
+        self, task: Task, recipe: RetinaRecipe, sets: Mapping[str, Photographs], weights: str
+    ) -> None:
+        # In their order and by subset: a network goes on only where it has seen nothing held out.
+        subsets = {name: [one.digests, one.grades.tolist()] for name, one in sets.items()}
+        settings = json.dumps([asdict(recipe), subsets, weights], sort_keys=True)
+        self._fingerprint = sha256(settings.encode()).hexdigest()
+        self._folder = Path(task.data["model"]) if "model" in task.data else None
+
+    def __call__(self, stage: str) -> Checkpoint:
+        path = self._folder / model_files.CHECKPOINTS / f"{stage}.npz" if self._folder else None
+        return Checkpoint(path, self._fingerprint)
+
+
+def _is_pretrained(task: Task) -> bool:
+    return "weights" in task.data or task.parameters.get("weights") == _LIBRARY
+
+
+def _backbone(recipe: RetinaRecipe, task: Task) -> Backbone:
+    path = task.data.get("weights")
+    if path is None:
+        return build_backbone(
+            recipe.network, recipe.image_size, None, library_weights=_is_pretrained(task)
+        )
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return build_backbone(recipe.network, recipe.image_size, dict(arrays))
+    except OSError as error:
+        raise TaskError(f"{path} cannot be read as arrays of weights: {error}") from error
+
+
+def _approach(
+    recipe: RetinaRecipe,
+    placement: Placement,
+    backbone: Backbone,
+    task: Task,
+    journal: Journal,
+) -> Approach:
+    if recipe.frozen:
+        return FrozenBackbone(recipe, placement, backbone, task.data.get("features"), journal)
+    return FineTuning(recipe, placement, backbone)
+
+
+def _ready(
+    task: Task,
+    placement: Placement,
+    approach: Approach,
+    recipe: RetinaRecipe,
+    sets: Mapping[str, Photographs],
+) -> dict[str, Any]:
+    return {
+        "device": placement.device,
+        "threads": task.threads,
+        "versions": {**versions(), "keras": str(keras.__version__)},
+        "build": {**build_facts(), "vector_extensions": vector_extensions()},
+        "network": {"name": recipe.network, "parameters": approach.parameters},
+        "weights": approach.backbone.weights,
+        "data": {
+            "source": task.data.get("records", "generated"),
+            "images": sum(len(photographs.names) for photographs in sets.values()),
+            "shape": [3, recipe.image_size, recipe.image_size],
+            "classes": max(2, recipe.outputs),
+            "content": content_of(list(sets.values())),
+            "grades": {
+                name: np.bincount(photographs.grades, minlength=GRADE_COUNT).tolist()
+                for name, photographs in sets.items()
+            },
+        },
+        "normalization": asdict(approach.backbone.normalization),
+    }
+
+
+def _require_numbers(trained: Trained) -> None:
+    found = [trained.judged.scores, *trained.model.learner.weights()]
+    if not all(np.isfinite(array).all() for array in found):
+        raise TaskError(
+            "the training diverged: its scores are no numbers any more; try a lower learning_rate"
+        )
+
+
+def _metrics(trained: Trained, feature_seconds: float) -> dict[str, float]:
+    """Of all stages together: whoever pays for a training pays for all of it."""
+    courses = [fitted.course for fitted in trained.stages.values()]
+    epochs = [epoch for course in courses for epoch in course.epochs]
+    images = sum(epoch["images"] for epoch in epochs)
+    epoch_seconds = sum(epoch["seconds"] for epoch in epochs)
+    return {
+        "warmup_seconds": sum(fitted.warmup_seconds for fitted in trained.stages.values()),
+        "train_seconds": feature_seconds + epoch_seconds,
+        "seconds_per_epoch": fmean(epoch["seconds"] for epoch in epochs),
+        "data_seconds": sum(epoch["data_seconds"] for epoch in epochs),
+        "compute_seconds": sum(epoch["compute_seconds"] for epoch in epochs),
+        "images": images,
+        "images_per_second": images / epoch_seconds,
+        "loss": courses[-1].epochs[-1]["loss"],
+        "accuracy": courses[-1].epochs[-1]["accuracy"],
+        "epochs": len(epochs),
+        "best_epoch": courses[-1].best_epoch,
+        **{f"validation_{name}": value for name, value in trained.judged.figures.items()},
+    }
+
+
+def _write_model(
+    folder: Path,
+    network: keras.Model,
+    trained: Trained,
+    ready: Mapping[str, Any],
+    metrics: Mapping[str, float],
+) -> None:
+    """The facts come last: they tell the controller that all the rest is there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model_files.write_history(folder, trained.stages)
+    model_files.write_scores(folder, trained.judged)
+    model_files.write_network(folder, network)
+    model_files.write_facts(
+        folder,
+        {
+            **{name: ready[name] for name in ("device", "threads", "versions", "network")},
+            "weights": ready["weights"],
+            "normalization": ready["normalization"],
+            "grades": ready["data"]["grades"],
+            "content": ready["data"]["content"],
+            "judged_on": trained.judged.subset,
+            "figures": trained.judged.figures,
+            "folds": trained.folds,
+            "stages": {
+                name: {
+                    "epochs": fitted.course.epoch,
+                    "best_epoch": fitted.course.best_epoch,
+                    "resumed_after_epoch": fitted.resumed_epoch,
+                }
+                for name, fitted in trained.stages.items()
+            },
+            "metrics": metrics,
+        },
+    )
