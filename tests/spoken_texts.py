@@ -18,6 +18,8 @@ from prumo.report.language import UNITS
 from prumo.report.sentence import verdict_words
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
+from prumo.retina.grade import Grade
+from prumo.retina.prediction.urgency import Urgency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,6 +140,8 @@ def _in_enumerations() -> Iterator[Spoken]:
         [advice.value for advice in WarningKind],
         [rule.words for rule in RULES.values()],
         [title for title, _, _ in GPU_TITLES.values()],
+        [grade.title for grade in Grade],
+        [urgency.label for urgency in Urgency],
         UNITS,
     ):
         yield from (Spoken(text, place="an enumeration") for text in texts)
