@@ -106,6 +106,7 @@ def test_a_figure_that_the_data_cannot_rule_out_is_said_to_be_inside_the_interva
         {"times_more": "10.00", "of": CPU1, "than": {"device": "gpu"}},
         {"percent_less": "90.0", "of": GPU1, "than": {"device": "cpu"}},
         {"percent_more": "900", "of": CPU1, "than": {"device": "gpu"}},
+        {"spread_times_more": "10.0", "of": CPU1, "than": {"device": "gpu"}},
         {"standard_deviation": "1.000", "of": CPU1},
         {"population_standard_deviation": "0.816", "of": CPU1},
         {"median": "100.0", "of": CPU1},
@@ -248,6 +249,22 @@ def test_values_of_zero_leave_no_ordering(tmp_path: Path) -> None:
 def test_a_single_run_has_no_standard_deviation(tmp_path: Path) -> None:
     found = audited(tmp_path, scenarios((0.0,)), of=CPU1, standard_deviation="1")
     assert verdict_text(found, english()) == "not supported: a single run has no standard deviation"
+
+
+@pytest.mark.parametrize(
+    ("offsets", "spreads", "reason"),
+    [
+        ((0.0,), {}, "a single run has no standard deviation"),
+        ((0.0, 0.0), {}, "not everything is above zero, so there is no ratio"),
+        ((-1.0, 1.0), {"C1": {"train_seconds": Spread(n=5)}}, "what was published does not tell"),
+    ],
+)
+def test_spreads_that_are_not_there_or_zero_have_no_ratio(
+    tmp_path: Path, offsets: tuple[float, ...], spreads: dict[str, Any], reason: str
+) -> None:
+    sides = {"of": CPU1, "than": {"device": "gpu"}}
+    found = audited(tmp_path, scenarios(offsets, **spreads), **sides, spread_times_more="1")
+    assert verdict_text(found, english()).startswith(f"not supported: {reason}")
 
 
 def test_what_follows_from_a_published_mean_is_no_measurement(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from prumo.analyse.claims.claim_figure import (
     ratio_figure,
     single_figure,
     spread_figure,
+    spread_ratio_figure,
 )
 from prumo.analyse.interval import mean_interval
 from prumo.analyse.ratio import ratio_of
@@ -137,6 +138,22 @@ def test_a_standard_deviation_has_its_chi_square_interval() -> None:
     assert found.value == pytest.approx(np.std(values, ddof=1))
     assert found.low == pytest.approx(found.value * (4 / stats.chi2.ppf(0.975, 4)) ** 0.5)
     assert found.high == pytest.approx(found.value * (4 / stats.chi2.ppf(0.025, 4)) ** 0.5)
+
+
+def test_the_interval_of_a_ratio_of_spreads_covers_the_true_one_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(1)
+    ones = generator.normal(20, 2, size=(2000, 10))
+    others = generator.normal(10, 1, size=(2000, 6))
+    covered = 0
+    for one, other in zip(ones, others, strict=True):
+        sides = (Group("C1", {}, tuple(one)), Group("C2", {}, tuple(other)))
+        found = spread_ratio_figure(*sides, 0.95)
+        assert found is not None
+        assert found.value == pytest.approx(np.std(one, ddof=1) / np.std(other, ddof=1))
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 2 <= found.high
+    assert covered / 2000 == pytest.approx(0.95, abs=0.015)
 
 
 def test_a_population_s_standard_deviation_divides_by_n() -> None:

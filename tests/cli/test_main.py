@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.cli import BROKEN_PIPE, COMMANDS, main
+from prumo.cli.retina import COMMANDS as RETINA_COMMANDS
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ def test_the_version_is_told(prumo: Prumo) -> None:
     assert __version__ in prumo("--version").stdout
 
 
-def test_every_command_has_help_with_an_example(prumo: Prumo) -> None:
-    for name in COMMANDS:
-        told = prumo(name, "--help")
+def test_every_command_has_help_with_an_example(prumo_here: Prumo) -> None:
+    for name in [*COMMANDS, *(f"retina {name}" for name in RETINA_COMMANDS)]:
+        told = prumo_here(*name.split(), "--help")
         assert told.returncode == 0, told.stderr
         assert f"prumo {name}" in told.stdout.partition("Example")[2], f"{name} has no example"
 

@@ -87,10 +87,24 @@ CATALOGUE = (
     ),
     Metric("loss", Message("Loss of the last epoch"), "", Better.LOWER, Kind.LEARNING),
     Metric("accuracy", Message("Accuracy of the last epoch"), "", Better.HIGHER, Kind.LEARNING),
+    *(
+        Metric(f"validation_{name}", title, "", better, Kind.LEARNING)
+        for name, title, better in (
+            ("loss", Message("Validation loss"), Better.LOWER),
+            ("accuracy", Message("Validation accuracy"), Better.HIGHER),
+            ("auc", Message("Validation area under the curve"), Better.HIGHER),
+            ("sensitivity", Message("Validation sensitivity"), Better.HIGHER),
+            ("specificity", Message("Validation specificity"), Better.HIGHER),
+            ("kappa", Message("Validation quadratic kappa"), Better.HIGHER),
+        )
+    ),
+    Metric("epochs", Message("Epochs trained"), kind=Kind.LEARNING),
+    Metric("best_epoch", Message("Best epoch"), kind=Kind.LEARNING),
     Metric("epochs_to_loss", Message("Epochs until the loss"), "", Better.LOWER, Kind.LEARNING),
     Metric("steps_to_loss", Message("Steps until the loss"), "", Better.LOWER, Kind.LEARNING),
     Metric("seconds_to_loss", Message("Time until the loss"), "s", Better.LOWER, Kind.LEARNING),
     Metric("setup_seconds", Message("Time to set up"), "s", Better.LOWER, Kind.PROCESS),
+    Metric("feature_seconds", Message("Time to compute features"), "s", Better.LOWER, Kind.PROCESS),
     Metric("warmup_seconds", Message("Time to warm up"), "s", Better.LOWER, Kind.PROCESS),
     Metric("images", Message("Images trained on"), "images", Better.UNKNOWN, Kind.PROCESS),
     Metric(

@@ -84,7 +84,10 @@ def command(
 
 def _require_checkable(study: Study, frameworks: tuple[str, ...]) -> None:
     if not isinstance(study.workload, Training):
-        raise InputError(f"{study.name} runs commands; only trainings can be checked")
+        raise InputError(
+            f"{study.name} does not compare frameworks; only trainings can be checked, "
+            f"of the kind `training` and not `{study.workload.kind}`"
+        )
     for name in frameworks:
         _require_known(name)
 

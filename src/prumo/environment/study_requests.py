@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from prumo.environment.framework import Request
     from prumo.study import Study
 
+RETINA_FRAMEWORK = "tensorflow"
+"""Models on fundus photographs are trained in this one alone."""
+
 
 @dataclass(frozen=True)
 class StudyRequests:
@@ -24,12 +27,9 @@ class StudyRequests:
 
 def study_requests(study: Study) -> StudyRequests:
     """Look at the frameworks of all scenarios; only trainings have any."""
-    if study.workload.kind != "training":
-        return StudyRequests((), ())
-    frameworks = [str(scenario.parameters["framework"]) for scenario in study.scenarios()]
     requests: list[Request] = []
     unavailable: list[str] = []
-    for framework in dict.fromkeys(frameworks):
+    for framework in _frameworks(study):
         try:
             request = find_framework(framework, versions=study.versions)
             if not existing(request):
@@ -38,3 +38,12 @@ def study_requests(study: Study) -> StudyRequests:
         except UnavailableError as error:
             unavailable.append(str(error))
     return StudyRequests(tuple(requests), tuple(unavailable))
+
+
+def _frameworks(study: Study) -> list[str]:
+    if study.workload.kind == "retina":
+        return [RETINA_FRAMEWORK]
+    if study.workload.kind != "training":
+        return []
+    named = (str(scenario.parameters["framework"]) for scenario in study.scenarios())
+    return list(dict.fromkeys(named))

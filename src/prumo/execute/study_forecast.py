@@ -27,7 +27,7 @@ from prumo.price.rate import rate_of
 from prumo.results.forecast import Grounds, read_forecast, write_forecast
 from prumo.results.prices import named_prices, read_prices
 from prumo.results.tables import Results
-from prumo.study import Training, plan_of
+from prumo.study import Retina, Training, plan_of
 from prumo.study.workload import Imported
 from prumo_worker.data.catalog import CATALOG
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MOST_SCENARIOS = 10_000
 NO_CHECK = pl.DataFrame(schema=COLUMNS)
 NO_RUNS = "nothing of its kind was measured"
+NO_PROBE = "trainings on photographs are not probed; one finished run of it is enough to forecast"
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,9 @@ def _probed(
 ) -> Probe:
     if most == 0:
         return Probe()
+    if isinstance(study.workload, Retina):
+        # Run as it is, like a program, a whole training would be the probe.
+        return Probe(unavailable={subject.kind: NO_PROBE for subject in subjects})
     return probe(study, chosen_for_probe(subjects, most), listener)
 
 

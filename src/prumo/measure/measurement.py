@@ -69,7 +69,7 @@ def measure(  # noqa: PLR0913 (each is another thing)
             metrics=metrics,
             speaks_protocol=workload.speaks_protocol,
             anomalies=anomalies,
-            expected_images=_expected_images(run, facts),
+            expected_images=_expected_images(run, facts) if workload.sees_all_images else None,
             control_group_kills=observation.control_group_kills,
             kernel_kills=observation.kernel_kills,
             last_lines=_end_of(folder / LOG_FILE),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.environment import ensure, find_framework, worker_path
 from prumo.errors import UnavailableError
+from prumo.machine.cpu import read_cpu
 from prumo.measure.launch import Launch, clean_environment, thread_environment
 from prumo.results.folder import TASK_FILE
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from prumo.environment import Environment
     from prumo.progress import Progress
+    from prumo.study import Level, Study
 
 PROTOCOL = 1
 
@@ -53,3 +55,8 @@ def worker_launch(environment: Environment, task: Mapping[str, Any], folder: Pat
         threads=task["threads"],
         facts={"name": environment.name, "packages": environment.packages},
     )
+
+
+def worker_threads(study: Study, parameters: Mapping[str, Level]) -> int:
+    """As many as the scenario or else the study asks for; one for every core where neither does."""
+    return int(parameters.get("threads") or study.measure.threads or read_cpu().usable_cores)

@@ -13,7 +13,7 @@ from prumo.study.plan import Plan, plan_of, scenario_count
 from prumo.study.replication import Adaptive
 from prumo.study.rule import Rule, RuleError
 from prumo.study.scenario import Level, Run, Scenario, level_text, scenario_name
-from prumo.study.workload import Command, Imported, Metrics, Training
+from prumo.study.workload import Command, Imported, Metrics, Retina, Training
 
 __all__ = [
     "Adaptive",
@@ -27,6 +27,7 @@ __all__ = [
     "Metrics",
     "Order",
     "Plan",
+    "Retina",
     "Rule",
     "RuleError",
     "Run",

@@ -19,11 +19,17 @@ from prumo.study.parameters import (
 from prumo.study.plan import allowed_count, occurring, scenario_count
 from prumo.study.problem import Problem, shown
 from prumo.study.replication import Adaptive
+from prumo.study.retina_check import (
+    retina_problems,
+    retina_scenario_problems,
+    retina_value_problems,
+)
 from prumo.study.rule import Rule, RuleError
-from prumo.study.training_parameters import DATASETS, TrainingParameters, check_value
-from prumo.study.workload import Command, Training
+from prumo.study.training_parameters import DATASETS
+from prumo.study.typed_parameters import check_value, parameters_of
+from prumo.study.workload import Command, Retina, Training
 from prumo_worker.data.catalog import CATALOG, GENERATED
-from prumo_worker.metric_names import TRAINING_METRICS
+from prumo_worker.metric_names import RETINA_METRICS, TRAINING_METRICS
 from prumo_worker.networks import NetworkError, network
 
 if TYPE_CHECKING:
@@ -32,19 +38,23 @@ if TYPE_CHECKING:
     from prumo.study.model import Study
     from prumo.study.problem import KeyPath
     from prumo.study.scenario import Level
+    from prumo.study.section import Section
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = {*RUN_PLACEHOLDERS, "journal"}
 _MOST_FACTORS = 50
-_METRICS = (*TRAINING_METRICS, "wall_seconds", "max_rss_bytes")
+_TOLD_METRICS = {"training": TRAINING_METRICS, "retina": RETINA_METRICS}
+_MEASURED_METRICS = ("wall_seconds", "max_rss_bytes")
 
 
 def problems(study: Study) -> list[Problem]:
     """Every problem between the sections of a study."""
     found = [*_name_problems(study), *_level_problems(study)]
-    if isinstance(study.workload, Training):
-        found += _training_problems(study)
+    if parameters := parameters_of(study.workload):
+        found += _parameter_problems(study, parameters)
         found += _goal_problems(study)
+    if isinstance(study.workload, Retina):
+        found += retina_problems(study, study.workload)
     elif isinstance(study.workload, Command):
         found += _command_problems(study, study.workload)
     found += _machine_problems(study)
@@ -60,9 +70,9 @@ def problems(study: Study) -> list[Problem]:
 
 
 def _goal_problems(study: Study) -> Iterator[Problem]:
-    goal = study.replications
-    if isinstance(goal, Adaptive) and goal.metric not in _METRICS:
-        hint = did_you_mean(goal.metric, _METRICS)
+    goal, known = study.replications, (*_TOLD_METRICS[study.workload.kind], *_MEASURED_METRICS)
+    if isinstance(goal, Adaptive) and goal.metric not in known:
+        hint = did_you_mean(goal.metric, known)
         yield Problem(("replications", "metric"), f"no training tells '{goal.metric}'; {hint}")
 
 
@@ -103,11 +113,11 @@ def _given(study: Study) -> Iterator[tuple[KeyPath, str, Level]]:
         yield ("fixed", name), name, level
 
 
-def _training_problems(study: Study) -> Iterator[Problem]:
-    parameters = {*study.factors, *study.fixed}
-    if "network" not in parameters:
-        yield Problem(("fixed", "network"), "is required, here or as a factor")
-    known = [*TrainingParameters.model_fields, *MACHINE_NAMES]
+def _parameter_problems(study: Study, parameters: type[Section]) -> Iterator[Problem]:
+    for name, field in parameters.model_fields.items():
+        if field.is_required() and not is_given(study, name):
+            yield Problem(("fixed", name), "is required, here or as a factor")
+    known = [*parameters.model_fields, *MACHINE_NAMES]
     for section, names in (("factors", study.factors), ("fixed", study.fixed)):
         for name in names:
             if name not in known:
@@ -116,15 +126,20 @@ def _training_problems(study: Study) -> Iterator[Problem]:
                     f"training has no such parameter; {did_you_mean(name, known)}",
                 )
     for path, name, level in _given(study):
-        if name in TrainingParameters.model_fields:
+        if name not in parameters.model_fields:
+            continue
+        try:
+            check_value(parameters, name, level)
+        except ValueError as error:
+            yield Problem(path, str(error))
+        else:
             yield from _value_problems(study, path, name, level)
 
 
 def _value_problems(study: Study, path: KeyPath, name: str, level: Level) -> Iterator[Problem]:
-    try:
-        check_value(name, level)
-    except ValueError as error:
-        yield Problem(path, str(error))
+    """What is wrong with a value that is of the right type."""
+    if isinstance(study.workload, Retina):
+        yield from retina_value_problems(path, name, level)
         return
     if name == "network":
         try:
@@ -183,8 +198,11 @@ def _rule_problems(study: Study) -> Iterator[Problem]:
 
 
 def _scenario_problems(study: Study) -> Iterator[Problem]:
-    if isinstance(study.workload, Training):
+    if parameters_of(study.workload):
         yield from _batch_problems(study)
+    if isinstance(study.workload, Retina):
+        yield from retina_scenario_problems(study)
+    if isinstance(study.workload, Training):
         yield from _subset_problems(study, study.workload)
         yield from _shape_problems(study)
     rules = "only" if study.only else "exclude"

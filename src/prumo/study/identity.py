@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from prumo.study.workload import Training
+from prumo.study.workload import Retina, Training
 
 if TYPE_CHECKING:
     from prumo.study.model import Study
@@ -31,6 +31,12 @@ def fingerprint(study: Study, scenario: Scenario) -> str:
 
 
 def _workload(study: Study, scenario: Scenario) -> dict[str, object]:
+    if isinstance(study.workload, Retina):
+        return {
+            "kind": "retina",
+            "version": study.framework_version("tensorflow"),
+            "data_given": study.workload.data is not None,
+        }
     if not isinstance(study.workload, Training):
         return study.workload.model_dump(mode="json")
     own = study.own_network(str(scenario.parameters["network"]))

@@ -25,7 +25,7 @@ from prumo.study.rule import RuleSource
 from prumo.study.scenario import Level, Scenario
 from prumo.study.section import LevelField, Section, Text, refused, written_as
 from prumo.study.training_parameters import FrameworkName, Version
-from prumo.study.workload import Training, Workload
+from prumo.study.workload import Retina, Training, Workload
 
 _NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 
@@ -178,6 +178,12 @@ class Study(Section):
             return {}
         folder = self.folder.absolute()
         return {name: folder / Path(path).expanduser() for name, path in self.workload.data.items()}
+
+    def photographs_path(self) -> Path | None:
+        """The folder of fundus photographs to train on, absolute; None where they are generated."""
+        if not isinstance(self.workload, Retina) or self.workload.data is None:
+            return None
+        return self.folder.absolute() / Path(self.workload.data).expanduser()
 
     def own_network(self, level: str) -> OwnNetwork | None:
         """The network that a file of the user's defines; None where Prumo brings the network.

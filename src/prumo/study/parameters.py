@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.study.training_parameters import TrainingParameters, defaults
+from prumo.study.typed_parameters import defaults, parameters_of, typed_value
 from prumo.study.workload import Training
 from prumo_worker.data.catalog import CATALOG
 
@@ -22,14 +22,14 @@ _OWN_IMAGE_SIZE = 32
 
 def names_machine(study: Study, name: str) -> bool:
     """Whether the levels of this parameter are labels of machines."""
-    return name in MACHINE_NAMES and (isinstance(study.workload, Training) or bool(study.machines))
+    return name in MACHINE_NAMES and bool(parameters_of(study.workload) or study.machines)
 
 
 def constants(study: Study) -> dict[str, Level]:
     """The parameters that are the same in every scenario."""
-    values: dict[str, Level] = {}
-    if isinstance(study.workload, Training):
-        values = defaults()
+    parameters = parameters_of(study.workload)
+    values = defaults(parameters) if parameters else {}
+    if "dataset" in values:
         values |= contribution(study, "dataset", values["dataset"])
     for name, level in study.fixed.items():
         values |= contribution(study, name, level)
@@ -42,11 +42,10 @@ def contribution(study: Study, name: str, level: Level) -> dict[str, Level]:
     From a machine follow its label and device, from a data set the size that its images have.
     """
     if not names_machine(study, name):
-        if not isinstance(study.workload, Training):
-            return {name: level}
-        is_sized = name != "dataset" or is_given(study, "image_size")
+        is_sizing = name == "dataset" and isinstance(study.workload, Training)
+        is_sized = not is_sizing or is_given(study, "image_size")
         size = {} if is_sized else {"image_size": _own_size(str(level))}
-        return {name: _typed(level, name), **size}
+        return {name: _typed(study, name, level), **size}
     values = {name: level, "machine": level}
     machine = study.machines.get(str(level))
     if machine and machine.device:
@@ -100,8 +99,8 @@ def _own_size(dataset: str) -> int:
     return card.image_size if card else _OWN_IMAGE_SIZE
 
 
-def _typed(level: Level, name: str) -> Level:
-    """Write a whole number as the fraction that its parameter is: 1 and 1.0 are one rate."""
-    field = TrainingParameters.model_fields.get(name)
-    is_whole = isinstance(level, int) and not isinstance(level, bool)
-    return float(level) if field and isinstance(field.default, float) and is_whole else level
+def _typed(study: Study, name: str, level: Level) -> Level:
+    parameters = parameters_of(study.workload)
+    if parameters is None or name not in parameters.model_fields:
+        return level
+    return typed_value(parameters, name, level)

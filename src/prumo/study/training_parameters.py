@@ -1,15 +1,12 @@
 """The typed parameters of a training run, with their bounds and defaults."""
 
 import re
-from functools import cache
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from prumo.errors import did_you_mean
 from prumo.study.own_network import names_file
-from prumo.study.problem import describe
-from prumo.study.scenario import Level
 from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
@@ -113,26 +110,3 @@ class TrainingParameters(Section):
     """Where the network is trained; a machine's device comes first."""
     seed: Annotated[WholeNumber, Field(ge=0, lt=2**32)] = Recipe.seed
     """Seed of weights, order of images and generated images."""
-
-
-def check_value(name: str, level: Level) -> None:
-    """Refuse a value that a known parameter cannot have; ValueError says what is wrong."""
-    try:
-        _adapter(name).validate_python(level)
-    except ValidationError as error:
-        raise ValueError(describe(error.errors()[0])) from None
-
-
-def defaults() -> dict[str, Level]:
-    """The parameters that have a value even when the study gives none."""
-    fields = TrainingParameters.model_fields
-    return {
-        name: field.default
-        for name, field in fields.items()
-        if not field.is_required() and field.default is not None
-    }
-
-
-@cache
-def _adapter(name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_type_hints(TrainingParameters, include_extras=True)[name])

@@ -55,6 +55,15 @@ class Training(Section):
     """Data set → its folder or .npz file, relative to the study file."""
 
 
+class Retina(Section):
+    """Train a model on fundus photographs, as `prumo retina train` does."""
+
+    kind: Literal["retina"]
+    """Says that this workload trains on fundus photographs."""
+    data: Annotated[SystemText, Field(min_length=1)] | None = None
+    """Folder of `prumo retina convert`, relative to the study file; else images are generated."""
+
+
 class Metrics(Section):
     """How the metrics of a command are found in what it prints."""
 
@@ -97,4 +106,4 @@ class Imported(Section):
     """Where the figures were published."""
 
 
-Workload = Annotated[Training | Command | Imported, Field(discriminator="kind")]
+Workload = Annotated[Training | Retina | Command | Imported, Field(discriminator="kind")]

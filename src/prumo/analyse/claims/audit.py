@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from prumo.analyse.claims.claim import COMPARISONS
+from prumo.analyse.claims.claim import COMPARISONS, SPREAD_RATIO
 from prumo.analyse.claims.claim_figure import (
     Figure,
     mean_figure,
@@ -14,6 +14,7 @@ from prumo.analyse.claims.claim_figure import (
     ratio_figure,
     single_figure,
     spread_figure,
+    spread_ratio_figure,
 )
 from prumo.analyse.claims.claim_scope import Scope
 from prumo.analyse.interval import DEFAULT_CONFIDENCE
@@ -23,9 +24,10 @@ from prumo.message import Message
 from prumo.quantity import DIGITS, Quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from prumo.analyse.claims.claim import Claim, Claims, Stated
+    from prumo.analyse.claims.claim_figure import Group
     from prumo.analyse.claims.claim_scope import Levels, Scenarios
     from prumo.study.section_file import SectionFile
 
@@ -34,9 +36,10 @@ _FROM_RATIO: dict[str, Callable[[float], float]] = {
     "times_more": lambda ratio: ratio,
     "percent_less": lambda ratio: 100 * (1 - ratio),
     "percent_more": lambda ratio: 100 * (ratio - 1),
+    SPREAD_RATIO: lambda ratio: ratio,
     "ordering": lambda ratio: ratio,
 }
-"""A comparison's figure by how many times as large the one mean is as the other."""
+"""A comparison's figure by how many times as large the one is as the other."""
 
 
 PERCENT = "%"
@@ -141,7 +144,7 @@ def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Sc
     if changed and not scope.apart:
         raise claims.error(("claims", number, "than"), "names the same levels as `of`")
     covered = len(scenarios.groups(claim.metric, one))
-    if claim.kind not in {"mean", *COMPARISONS} and covered > 1:
+    if claim.kind not in {"mean", *COMPARISONS} - {SPREAD_RATIO} and covered > 1:
         message = f"is of one scenario, and `of` means {covered}; name more levels"
         raise claims.error(("claims", number, claim.kind), message)
     return scope
@@ -161,12 +164,7 @@ def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
 def _found(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Figure | Message:
     """The figure that the data give, or why they give none."""
     if claim.kind in COMPARISONS:
-        pairs = scenarios.pairs(claim.metric, scope)
-        if not pairs:
-            return NO_RUNS
-        figure = ratio_figure if claim.ordering is None else order_figure
-        ratio = figure(pairs, confidence)
-        return NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
+        return _compared(claim, scenarios.pairs(claim.metric, scope), confidence)
     groups = scenarios.groups(claim.metric, scope.one)
     if not groups:
         return NO_RUNS
@@ -175,8 +173,29 @@ def _found(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) 
     if claim.kind.endswith("standard_deviation"):
         population = claim.kind.startswith("population")
         spread = spread_figure(groups[0], confidence, population=population)
-        return spread or (NO_DEVIATION if groups[0].spread is None else NOT_TOLD)
+        return spread or _no_deviation(groups[0])
     return single_figure(groups[0], claim.kind) or NOT_TOLD
+
+
+def _compared(
+    claim: Claim, pairs: Sequence[tuple[Group, Group]], confidence: float
+) -> Figure | Message:
+    if not pairs:
+        return NO_RUNS
+    if claim.kind == SPREAD_RATIO:
+        return spread_ratio_figure(*pairs[0], confidence) or _no_spread_ratio(*pairs[0])
+    figure = ratio_figure if claim.ordering is None else order_figure
+    ratio = figure(pairs, confidence)
+    return NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
+
+
+def _no_spread_ratio(one: Group, other: Group) -> Message:
+    untold = [group for group in (one, other) if group.standard_deviation is None]
+    return _no_deviation(untold[0]) if untold else NOT_POSITIVE
+
+
+def _no_deviation(group: Group) -> Message:
+    return NO_DEVIATION if group.spread is None else NOT_TOLD
 
 
 def _judged(claim: Claim, found: Figure) -> tuple[Judgement, Message | None]:

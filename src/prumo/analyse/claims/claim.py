@@ -124,7 +124,15 @@ STATISTICS = (
     "minimum",
     "maximum",
 )
-COMPARISONS = ("times_less", "times_more", "percent_less", "percent_more", "ordering")
+SPREAD_RATIO = "spread_times_more"
+COMPARISONS = (
+    "times_less",
+    "times_more",
+    "percent_less",
+    "percent_more",
+    SPREAD_RATIO,
+    "ordering",
+)
 
 
 class Claim(Section):
@@ -158,6 +166,8 @@ class Claim(Section):
     """How much less this mean is, in percent of the other one."""
     percent_more: StatedField | None = None
     """How much more this mean is, in percent of the other one."""
+    spread_times_more: StatedField | None = None
+    """One scenario's standard deviation divided by that of the other."""
     ordering: Literal["less", "more"] | None = None
     """Whether this mean is less or more than the other one."""
     tolerance: ToleranceField | None = None

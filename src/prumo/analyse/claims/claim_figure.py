@@ -7,7 +7,7 @@ from math import exp, inf, log, sqrt
 from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
-from scipy.special import chdtri
+from scipy.special import chdtri, fdtri
 
 from prumo.analyse.interval import lowest_mean, t_quantile
 from prumo.analyse.ratio import LogMean, log_mean_ratio
@@ -127,6 +127,24 @@ def spread_figure(group: Group, confidence: float, *, population: bool) -> Figur
     tail = (1 - confidence) / 2
     ends = [sqrt((n - 1) / float(chdtri(n - 1, share))) for share in (tail, 1 - tail)]
     return Figure(deviation, deviation * ends[0], deviation * ends[1])
+
+
+def spread_ratio_figure(one: Group, other: Group, confidence: float) -> Figure | None:
+    """How many times as large the one standard deviation is; None where there is no ratio.
+
+    Its interval is by F, so for values that are nearly normal.
+    """
+    spread, base = one.standard_deviation, other.standard_deviation
+    if spread is None or not base:
+        return None
+    if one.n is None or other.n is None or min(one.n, other.n) == 1:
+        return Figure(spread / base)
+    tail = (1 - confidence) / 2
+    low, high = (
+        spread / base / sqrt(float(fdtri(one.n - 1, other.n - 1, share)))
+        for share in (1 - tail, tail)
+    )
+    return Figure(spread / base, low, high)
 
 
 SINGLE: dict[str, Callable[[Sequence[float]], float]] = {

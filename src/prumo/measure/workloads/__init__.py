@@ -20,6 +20,8 @@ class Workload(Protocol):
 
     speaks_protocol: bool
     """Whether what it starts is a worker, which must say `finished` itself."""
+    sees_all_images: bool
+    """Whether a training that names its data must see all of them in every epoch."""
 
     def prepare(self, runs: Sequence[Run]) -> None:
         """Make ready what these runs share; PrumoError when one of them could never work."""
@@ -40,6 +42,10 @@ def open_workload(study: Study, progress: Progress) -> Workload:
         from prumo.measure.workloads.training import TrainingWorkload  # noqa: PLC0415
 
         return TrainingWorkload(study, progress)
+    if study.workload.kind == "retina":
+        from prumo.measure.workloads.retina import RetinaWorkload  # noqa: PLC0415
+
+        return RetinaWorkload(study, progress)
     from prumo.measure.workloads.command import CommandWorkload  # noqa: PLC0415
 
     return CommandWorkload(study)

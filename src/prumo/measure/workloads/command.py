@@ -25,6 +25,7 @@ class CommandWorkload:
     """Starts the study's command with its levels filled in; reads figures from what it prints."""
 
     speaks_protocol = False
+    sees_all_images = True
 
     def __init__(self, study: Study) -> None:
         if not isinstance(study.workload, Command):

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo.data import StudyData
-from prumo.errors import UnavailableError
-from prumo.machine.cpu import read_cpu
-from prumo.machine.gpu import read_gpus
+from prumo.measure.device import require_device
 from prumo.measure.journal import Event, journal_metrics
-from prumo.measure.worker import Environments, worker_launch
+from prumo.measure.worker import Environments, worker_launch, worker_threads
 from prumo.results.folder import JOURNAL_FILE
 from prumo.study import Training
 from prumo.study.architecture import architectures
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from prumo.measure.launch import Launch
     from prumo.progress import Progress
-    from prumo.study import Level, Run, Scenario, Study
+    from prumo.study import Run, Scenario, Study
     from prumo.study.architecture import Architecture
 
 
@@ -28,6 +26,7 @@ class TrainingWorkload:
     """Starts `prumo_worker` in the framework's own environment, made where it is missing."""
 
     speaks_protocol = True
+    sees_all_images = True
 
     def __init__(self, study: Study, progress: Progress) -> None:
         if not isinstance(study.workload, Training):
@@ -51,7 +50,7 @@ class TrainingWorkload:
     def launch(self, run: Run, folder: Path) -> Launch:
         """Start a worker that trains the scenario's network."""
         parameters = dict(run.scenario.parameters)
-        self._require_device(str(parameters["device"]))
+        require_device(str(parameters["device"]))
         environment = self._environments.find(str(parameters["framework"]))
         task = {
             "run": run.name,
@@ -62,7 +61,7 @@ class TrainingWorkload:
             "data": self._data.folders(parameters),
             "sources": self._data.sources(parameters),
             "warmup_steps": self._study.measure.warmup_steps,
-            "threads": self._threads(parameters),
+            "threads": worker_threads(self._study, parameters),
             "profile": self._study.measure.profile,
         }
         return worker_launch(environment, task, folder)
@@ -75,14 +74,3 @@ class TrainingWorkload:
     def _own_layers(self, network: str) -> dict[str, object]:
         own = self._study.own_network(network)
         return {"layers": own.layers} if own else {}
-
-    def _threads(self, parameters: dict[str, Level]) -> int:
-        own = parameters.get("threads") or self._study.measure.threads
-        return int(own) if own else read_cpu().usable_cores
-
-    def _require_device(self, device: str) -> None:
-        if device != "cuda":
-            return
-        found = read_gpus()
-        if not found.devices:
-            raise UnavailableError(f"no NVIDIA GPU on this machine: {found.missing}")
