@@ -8,8 +8,10 @@ from benchmarks import (
     analysis,
     data_preparation,
     report_page,
+    retina_preparation,
     sampler_cost,
     startup,
+    tfrecord,
     training_overhead,
 )
 
@@ -22,6 +24,8 @@ if __name__ == "__main__":
                 report_page.main(),
                 sampler_cost.main(),
                 data_preparation.main(),
+                retina_preparation.main(),
+                tfrecord.main(),
                 training_overhead.main(),
             ]
         )

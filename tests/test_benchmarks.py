@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks import analysis, data_preparation, report_page, training_overhead
+from benchmarks import (
+    analysis,
+    data_preparation,
+    report_page,
+    retina_fundus,
+    retina_preparation,
+    retina_quality,
+    tfrecord,
+    training_overhead,
+)
+from benchmarks.fundus_faults import FAULTS
+from fundus_factory import fundus, write_photograph, write_photographs
 from prumo.results.tables import Results
+from prumo.retina.fundus.quality import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
+
+    from prumo.retina.fundus.preparation import Method
 
 
 def test_a_median_below_the_limit_fails_though_its_interval_is_not(
@@ -72,6 +89,105 @@ def test_a_page_that_is_too_large_or_opens_too_slowly_fails(
     size_bytes: int, opened_seconds: float, code: int
 ) -> None:
     assert report_page.judged(size_bytes, opened_seconds, made_seconds=60.0) == code
+
+
+@pytest.mark.parametrize(("theirs", "code"), [(1.01, 0), (0.99, 1)])
+def test_a_writer_of_records_that_is_slower_than_tensorflows_fails(
+    theirs: float, code: int
+) -> None:
+    assert tfrecord.judged([(9.0, 1.0), (theirs, 1.0), (0.1, 1.0)]) == code
+
+
+@pytest.mark.parametrize(
+    ("seconds", "overlap", "code"), [(1.0, 0.99, 0), (1.1, 0.99, 1), (1.0, 0.97, 1)]
+)
+def test_preparing_photographs_too_slowly_or_elsewhere_fails(
+    seconds: float, overlap: float, code: int
+) -> None:
+    turns = [retina_preparation.Turn(8.1, seconds, overlap)] * 3
+
+    assert retina_preparation.judged(turns, photographs=12) == code
+
+
+def test_photographs_are_prepared_in_both_ways_and_their_circles_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retina_preparation, "PHOTOGRAPHS", 2)
+    monkeypatch.setattr(retina_preparation, "WIDTH", 1072)
+    monkeypatch.setattr(retina_preparation, "HEIGHT", 712)
+    photographs = retina_preparation.drawn_photographs(tmp_path / "photographs")
+
+    with ThreadPoolExecutor(1) as pool:
+        turn = retina_preparation.turn(pool, photographs, tmp_path / "turn")
+
+    assert min(turn.plain_seconds, turn.seconds) > 0
+    assert 0.95 < turn.overlap < 1
+    assert len(list((tmp_path / "turn").rglob("*.jpg"))) == 4
+
+
+@pytest.mark.parametrize(("rim", "code"), [([0.96, 0.99], False), ([0.96, 0.94], True)])
+def test_a_default_method_that_finds_fewer_fundi_than_another_fails(
+    rim: list[float], code: bool
+) -> None:
+    overlaps: dict[Method, list[float]] = {"rim": rim, "voets": [0.99, 0.95]}
+
+    assert retina_fundus.is_default_worse(overlaps) == code
+
+
+def test_methods_are_compared_on_photographs_of_a_folder_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(retina_fundus, "FAULTS", {"dark": FAULTS["an eighth of the light"]})
+    write_photographs(tmp_path, 1, grades=(0, 4))
+
+    assert retina_fundus.main([str(tmp_path)]) == 0
+    assert "2 photographs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fault", "good", "code"),
+    [
+        ("half the light", 19, False),
+        ("half the light", 18, True),
+        ("an eighth of the light", 1, False),
+        ("an eighth of the light", 2, True),
+        ("a quarter of the light", 10, False),
+    ],
+)
+def test_verdicts_that_are_too_strict_or_too_mild_fail(fault: str, good: int, code: bool) -> None:
+    counts = Counter({Verdict.GOOD: good, Verdict.TOO_DARK: 20 - good})
+
+    assert retina_quality.is_limit_missed(fault, counts) == code
+
+
+def test_only_photographs_that_are_good_untouched_are_degraded_to_see_their_verdicts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_photographs(tmp_path, 1, grades=(0, 4))
+    write_photograph(tmp_path / "dark.jpg", fundus(400, 300, brightness=0.1))
+    (tmp_path / "broken.jpg").write_bytes(b"no photograph")
+    monkeypatch.setattr(retina_quality, "BETWEEN", {})
+
+    assert retina_quality.main([str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "broken.jpg: is not a photograph" in said
+    assert "left out: dark.jpg: too_dark: median brightness" in said
+    assert "2 photographs that are good untouched" in said
+    assert "| an eighth of the light | 0 | 0 | 0 | 0 | 0 | 2 | 0 |" in said
+
+
+@pytest.mark.parametrize("benchmark", [retina_fundus, retina_preparation, retina_quality])
+def test_a_benchmark_on_photographs_explains_itself_and_refuses_an_empty_folder(
+    benchmark: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        benchmark.main(["--help"])
+    with pytest.raises(SystemExit, match="2"):
+        benchmark.main([str(tmp_path)])
+
+    said = capsys.readouterr()
+    assert f"python -m {benchmark.__name__} [FOLDER" in said.out
+    assert f"{tmp_path} holds no file that ends in" in said.err
 
 
 @pytest.mark.torch

@@ -16,7 +16,8 @@ SOURCE = Path(__file__).parent.parent / "src"
 GROUND = {"errors", "message", "progress", "quantity", "version", "http_answer", "whole_file"}
 STORES = {"results", "environment", "data", "cache", "machine"}
 MAY_IMPORT = {
-    "cli": {"report", "execute", "analyse", "measure", "price", "study"} | STORES,
+    "cli": {"retina", "report", "execute", "analyse", "measure", "price", "study"} | STORES,
+    "retina": {"report", "analyse", "measure", "study"} | STORES,
     "report": {"analyse", "price", "study"} | STORES,
     "execute": {"analyse", "measure", "price", "study"} | STORES,
     "analyse": {"price", "study"} | STORES,
@@ -39,6 +40,7 @@ WORKER_PARTS = {
     "prumo_worker.journal",
     "prumo_worker.recipe",
     "prumo_worker.metric_names",
+    "prumo_worker.retina.backbones.names",
 }
 
 
