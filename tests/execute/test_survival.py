@@ -13,13 +13,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import psutil
+import pytest
 
 from command_study import records, write_study
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KILLS = 50
 FACTORS = {"a": list(range(12)), "b": list(range(8))}
 RUNS = 12 * 8 * 2
 
@@ -47,7 +47,10 @@ def finished_files(results: Path) -> dict[str, bytes]:
     return {path.parent.name: path.read_bytes() for path in results.glob("runs/*/run.json")}
 
 
-def test_fifty_kills_lose_nothing_repeat_nothing_and_leave_nothing_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [20, pytest.param(50, marks=pytest.mark.slow)])
+def test_kills_lose_nothing_repeat_nothing_and_leave_nothing_running(
+    tmp_path: Path, most: int
+) -> None:
     study = write_study(
         tmp_path,
         "setsid sleep 60 & sleep 0.01",
@@ -59,8 +62,8 @@ def test_fifty_kills_lose_nothing_repeat_nothing_and_leave_nothing_running(tmp_p
     kills = 0
     for attempt in count():
         results = tmp_path / f"results{attempt}"
-        kills += kill_again_and_again(study, results, KILLS - kills, chance)
-        if kills == KILLS:
+        kills += kill_again_and_again(study, results, most - kills, chance)
+        if kills == most:
             break
     kept = finished_files(results)
     assert run(study, results).wait() == 0
