@@ -13,12 +13,12 @@ from fundus_factory import write_photographs
 from prepared_photographs import graded, prepared_folder
 from prumo.cli.retina.train import command
 from prumo.errors import DataError, InputError, UnavailableError
+from prumo.measure.worker_task import WorkerError
 from prumo.progress import Silent
 from prumo.retina.dataset.prepare import Request, prepare
 from prumo.retina.fundus.preparation import Preparation
 from prumo.retina.model.folder import open_model
 from prumo.retina.model.seen import read_seen
-from prumo.retina.model.worker_task import WorkerError
 from prumo.retina.records.conversion import convert
 from prumo.retina.records.split import Shares
 from prumo.retina.training.news import TrainingNews

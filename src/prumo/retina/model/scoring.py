@@ -14,9 +14,9 @@ import numpy as np
 from prumo.cache.folder import LOGS, made_folder
 from prumo.errors import StorageError
 from prumo.measure.worker import Environments
+from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from prumo.results.folder import LOG_FILE
 from prumo.retina.grade import GRADE_COUNT
-from prumo.retina.model.worker_task import WorkerError, WorkerTask, do_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

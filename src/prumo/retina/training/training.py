@@ -17,13 +17,13 @@ from prumo.environment.study_requests import RETINA_FRAMEWORK
 from prumo.errors import InputError
 from prumo.measure.device import require_device
 from prumo.measure.worker import Environments
+from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from prumo.results.folder import LOG_FILE
 from prumo.retina.dataset.data_folder import read_preparation
 from prumo.retina.grade import REFERABLE_FROM
 from prumo.retina.judge.truth import require_both_classes
 from prumo.retina.model.folder import write_description
 from prumo.retina.model.seen import write_seen
-from prumo.retina.model.worker_task import WorkerError, WorkerTask, do_task
 from prumo.retina.records.card import RECORDS_FOLDER, RecordsCard, read_card
 from prumo.retina.records.conversion import convert
 from prumo.retina.records.split import TEST, VALIDATION, Shares

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from prumo.retina.model.worker_task import WorkerError, WorkerTask, do_task
+from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from shell_worker import shell_environment
 
 if TYPE_CHECKING:

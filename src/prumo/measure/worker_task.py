@@ -1,4 +1,4 @@
-"""A task for a worker in TensorFlow's environment: started under a guard, followed to its end."""
+"""A task for a worker beside all runs: started under a guard, followed to its end."""
 
 from __future__ import annotations
 
