@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
@@ -12,8 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import cv2
 import numpy as np
 
-from prumo.errors import StorageError
-from prumo.whole_file import write_whole
+from prumo.retina.whole_table import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,17 +81,11 @@ def find_duplicates(findings: Sequence[Finding]) -> tuple[Duplicate, ...]:
 
 def write_duplicates(folder: Path, duplicates: Iterable[Duplicate]) -> None:
     """Write the list of a folder, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["image", "duplicate_of", "kind", "correlation"])
-    writer.writerows(
-        (found.image, found.of, found.kind, f"{found.correlation:.3f}") for found in duplicates
+    write_table(
+        folder / DUPLICATES_FILE,
+        ["image", "duplicate_of", "kind", "correlation"],
+        ((found.image, found.of, found.kind, f"{found.correlation:.3f}") for found in duplicates),
     )
-    path = folder / DUPLICATES_FILE
-    try:
-        write_whole(path, text.getvalue())
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 def _duplicates(shown: Sequence[Finding], leaders: Sequence[int]) -> Iterator[Duplicate]:

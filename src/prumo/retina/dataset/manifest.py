@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from prumo.errors import DataError, StorageError
+from prumo.errors import DataError
 from prumo.retina.fundus.circle import Circle
 from prumo.retina.fundus.quality import Verdict
 from prumo.retina.grade import Grade
-from prumo.whole_file import write_whole
+from prumo.retina.whole_table import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -79,15 +79,9 @@ class Entry:
 
 def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:
     """Write the manifest of a folder, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(_row(entry) for entry in entries)
     path = folder / MANIFEST_FILE
-    try:
-        write_whole(path, text.getvalue())
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
+    rows = map(_row, entries)
+    write_table(path, COLUMNS, ([row[column] for column in COLUMNS] for row in rows))
     return path
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import io
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from prumo.errors import DataError, StorageError
+from prumo.errors import DataError
 from prumo.retina.dataset.photograph_folder import without_suffix
-from prumo.whole_file import write_whole
+from prumo.retina.whole_table import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -47,12 +46,7 @@ def read_key(path: Path) -> Key | None:
 
 def write_key(path: Path, key: Key) -> None:
     """Keep a key, readable by its owner alone."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([key.heads, *key.names.items()])
-    try:
-        write_whole(path, text.getvalue(), mode=OWNER_ONLY)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
+    write_table(path, key.heads, key.names.items(), mode=OWNER_ONLY)
 
 
 def with_numbers(

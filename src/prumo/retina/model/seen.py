@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import csv
-import io
-from dataclasses import asdict, dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, StorageError
-from prumo.whole_file import write_whole
+from prumo.errors import InputError
+from prumo.retina.whole_table import write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,15 +34,8 @@ class Seen:
 
 def write_seen(folder: Path, photographs: Iterable[Seen]) -> Path:
     """Write the list of a model folder, whole or not at all."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _columns(), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(photograph) for photograph in photographs)
     path = folder / SEEN_FILE
-    try:
-        write_whole(path, text.getvalue())
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
+    write_table(path, _columns(), map(astuple, photographs))
     return path
 
 
