@@ -114,6 +114,7 @@ def test_a_framework_that_cannot_be_had_is_listed_as_refused_and_proves_nothing(
     shutil.rmtree(tmp_path / "results")
 
 
+@pytest.mark.slow
 def test_a_later_check_of_one_framework_keeps_the_proof_of_the_others(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_the_second_framework_is_checked_against_the_runs_of_the_first(
     assert [path.name for path in (results / "runs").iterdir()] == ["C01-r1"]
 
 
+@pytest.mark.slow
 def test_a_difference_in_a_framework_that_the_study_does_not_compare_stops_nothing(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
@@ -154,6 +156,7 @@ def test_a_difference_in_a_framework_that_the_study_does_not_compare_stops_nothi
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.slow
 def test_the_report_warns_until_the_compared_frameworks_are_proven(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
