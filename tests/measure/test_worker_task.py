@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
-from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
+from prumo.environment import worker_path
+from prumo.measure.worker_task import Terms, WorkerError, WorkerTask, do_task
 from shell_worker import shell_environment
 
 if TYPE_CHECKING:
@@ -60,3 +62,27 @@ def test_an_interrupt_ends_the_worker(tmp_path: Path) -> None:
         do_task(TASK, shell_environment(tmp_path, shell), tmp_path, interrupt)
     assert len(started) == 1
     assert not psutil.pid_exists(started[0])
+
+
+def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
+    greedy = f"exec {sys.executable} -c 'kept = b\"x\" * 2**29; import time; time.sleep(600)'"
+    with pytest.raises(WorkerError, match="passed its memory cap of 128 MiB"):
+        do_task(
+            TASK,
+            shell_environment(tmp_path, greedy),
+            tmp_path,
+            lambda _: None,
+            Terms(memory_bytes=128 * 2**20),
+        )
+
+
+def test_a_companion_is_behind_the_worker_on_its_path(tmp_path: Path) -> None:
+    shell = """printf '{"event": "finished", "path": "%s"}\n' "$PYTHONPATH" >> events.jsonl"""
+    environment = shell_environment(tmp_path, shell)
+
+    (event,) = do_task(
+        TASK, environment, tmp_path, lambda _: None, Terms(companion=tmp_path / "companion")
+    )
+
+    assert event["path"].split(":")[0] == str(worker_path())
+    assert event["path"].split(":")[1:] == [str(tmp_path / "companion")]

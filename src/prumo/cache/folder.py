@@ -10,6 +10,7 @@ import platformdirs
 
 from prumo.errors import StorageError
 
+COMPANIONS = "companions"
 ENVIRONMENTS = "environments"
 LOGS = "logs"
 RESERVATIONS = "reservations"

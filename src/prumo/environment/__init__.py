@@ -5,6 +5,7 @@ of one library, or two libraries that cannot share a numpy, can be compared. How
 its installer's business: pip in a virtual environment, or the packages of a Debian release.
 """
 
+from prumo.environment.companion import ensure_companion
 from prumo.environment.framework import Framework, Request
 from prumo.environment.frameworks import FRAMEWORKS, find_framework
 from prumo.environment.record import Environment
@@ -20,6 +21,7 @@ __all__ = [
     "Request",
     "StudyRequests",
     "ensure",
+    "ensure_companion",
     "environments",
     "existing",
     "find_framework",

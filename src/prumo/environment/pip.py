@@ -89,15 +89,17 @@ def install(
     words = ["install", *requirements]
     if constraints:
         words += ["--constraint", str(constraints)]
-
-    def follow(line: str) -> None:
-        if activity := _activity(line):
-            progress.show(activity)
-
     failure = f"pip could not install {' '.join(requirements)}"
-    session.run(
-        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
-    )
+    _followed_pip(session, python, words, failure, progress)
+
+
+def install_beside(
+    session: Session, python: Path, lock: Path, folder: Path, progress: Progress
+) -> None:
+    """Install exactly the packages of a lock into a folder that is no environment."""
+    words = ["install", "--no-deps", "--only-binary", ":all:", "--target", str(folder)]
+    failure = f"pip could not install what {lock.name} lists"
+    _followed_pip(session, python, [*words, "--requirement", str(lock)], failure, progress)
 
 
 def download(session: Session, python: Path, requirement: str, folder: Path) -> None:
@@ -108,6 +110,18 @@ def download(session: Session, python: Path, requirement: str, folder: Path) -> 
 
 def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
     return session.run(_command(python, words), environment=pip_environment(), failure=failure)
+
+
+def _followed_pip(
+    session: Session, python: Path, words: Sequence[str], failure: str, progress: Progress
+) -> None:
+    def follow(line: str) -> None:
+        if activity := _activity(line):
+            progress.show(activity)
+
+    session.run(
+        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
+    )
 
 
 def _command(python: Path, words: Sequence[str]) -> list[str]:

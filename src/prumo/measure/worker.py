@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from prumo.environment import ensure, find_framework, worker_path
@@ -44,13 +45,22 @@ class Environments:
         return self._found[framework]
 
 
-def worker_launch(environment: Environment, task: Mapping[str, Any], folder: Path) -> Launch:
-    """Start `prumo_worker` with this task, whose file will be in the folder."""
+def worker_launch(
+    environment: Environment,
+    task: Mapping[str, Any],
+    folder: Path,
+    companion: Path | None = None,
+) -> Launch:
+    """Start `prumo_worker` with this task, whose file will be in the folder.
+
+    A companion is a folder of packages that the environment lacks.
+    """
+    python_path = os.pathsep.join(map(str, filter(None, (worker_path(), companion))))
     variables = clean_environment() | thread_environment(task["threads"])
     return Launch(
         command=[str(environment.python), "-u", "-m", "prumo_worker", str(folder / TASK_FILE)],
         directory=folder,
-        environment=variables | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1"},
+        environment=variables | {"PYTHONPATH": python_path, "PYTHONNOUSERSITE": "1"},
         task={"protocol": PROTOCOL, **task},
         threads=task["threads"],
         facts={"name": environment.name, "packages": environment.packages},

@@ -12,6 +12,7 @@ from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
 from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.measure.journal import GrowingJournal
+from prumo.measure.memory_cap import memory_group
 from prumo.measure.verdict import Evidence, judge
 from prumo.measure.worker import worker_launch
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
@@ -32,6 +33,10 @@ _LOG_CHARACTERS = 4000
 
 class WorkerError(PrumoError):
     """A worker did not do what it was asked, with the reason that it gave."""
+
+
+class WorkerMemoryError(WorkerError):
+    """A worker had not enough memory for what it was asked."""
 
 
 @dataclass(frozen=True)
@@ -56,27 +61,68 @@ class WorkerTask:
         }
 
 
+@dataclass(frozen=True)
+class Terms:
+    """On which terms a worker works."""
+
+    companion: Path | None = None
+    """A folder of packages that the environment lacks."""
+    memory_bytes: int | None = None
+    """A worker that takes more is ended."""
+
+
+_PLAIN_TERMS = Terms()
+
+
 def do_task(
-    task: WorkerTask, environment: Environment, folder: Path, on_event: Callable[[Event], None]
+    task: WorkerTask,
+    environment: Environment,
+    folder: Path,
+    on_event: Callable[[Event], None],
+    terms: Terms = _PLAIN_TERMS,
 ) -> list[Event]:
     """Have a worker do it; task, journal and log stay in the folder, which must exist.
 
     Whatever interrupts this ends the worker too. Every event is handed over as it comes.
     """
-    launch = worker_launch(environment, task.document(folder / JOURNAL_FILE), folder)
+    document = task.document(folder / JOURNAL_FILE)
+    launch = worker_launch(environment, document, folder, terms.companion)
     try:
         (folder / JOURNAL_FILE).unlink(missing_ok=True)
         write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
     except OSError as error:
         raise StorageError.on_writing(folder, error) from error
-    order = Order(
-        command=launch.command,
-        directory=str(launch.directory),
-        environment=dict(launch.environment),
-        log=str(folder / LOG_FILE),
-    )
-    journal = GrowingJournal(folder / JOURNAL_FILE)
     events: list[Event] = []
+    with memory_group(task.kind, terms.memory_bytes) as group:
+        order = Order(
+            command=launch.command,
+            directory=str(launch.directory),
+            environment=dict(launch.environment),
+            log=str(folder / LOG_FILE),
+            memory_bytes=None if group.join_files else terms.memory_bytes,
+            join=group.join_files,
+        )
+        ending = _follow(order, GrowingJournal(folder / JOURNAL_FILE), events, on_event)
+        kills = group.oom_kills()
+    evidence = Evidence(
+        ending,
+        events,
+        metrics={},
+        speaks_protocol=True,
+        control_group_kills=kills,
+        last_lines=_end_of(folder / LOG_FILE),
+        memory_bytes=terms.memory_bytes,
+    )
+    _require_finished(evidence)
+    return events
+
+
+def _follow(
+    order: Order,
+    journal: GrowingJournal,
+    events: list[Event],
+    on_event: Callable[[Event], None],
+) -> Ending:
     ending = None
     with sigterm_as_interrupt(), GuardedProcess(order) as process:
         while ending is None:
@@ -84,14 +130,13 @@ def do_task(
             for event in journal.news():
                 events.append(event)
                 on_event(event)
-    _require_finished(ending, events, folder / LOG_FILE)
-    return events
+    return ending
 
 
-def _require_finished(ending: Ending, events: list[Event], log: Path) -> None:
-    judgement = judge(
-        Evidence(ending, events, metrics={}, speaks_protocol=True, last_lines=_end_of(log))
-    )
+def _require_finished(evidence: Evidence) -> None:
+    judgement = judge(evidence)
+    if judgement.verdict is Verdict.OUT_OF_MEMORY:
+        raise WorkerMemoryError(judgement.reason)
     if judgement.verdict is not Verdict.FINISHED:
         raise WorkerError(judgement.reason)
 
