@@ -6,8 +6,6 @@ import os
 import platform
 from dataclasses import dataclass
 
-import psutil
-
 from prumo.machine.hierarchy import quota_cores
 from prumo.machine.kernel import PROC, read_text
 
@@ -39,6 +37,8 @@ class Cpu:
 
 def read_cpu() -> Cpu:
     """Look at the processor."""
+    import psutil  # noqa: PLC0415 (a server counts its cores without it)
+
     info = parse_cpuinfo(read_text(PROC / "cpuinfo") or "")
     flags = info.get("flags", info.get("features", "")).split()
     logical = os.cpu_count() or 1

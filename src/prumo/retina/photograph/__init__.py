@@ -6,14 +6,14 @@ room. Whose it is must be asked for: `patient_number`.
 
 from __future__ import annotations
 
+import io
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prumo.errors import DataError
 from prumo.message import Message
-from prumo.retina.photograph.dicom import MARK_END, is_dicom, read_dicom, read_patient_number
-from prumo.retina.photograph.jpeg import read_jpeg
+from prumo.retina.photograph.jpeg import read_jpeg, upright_jpeg
 from prumo.retina.photograph.picture import Photograph, UnreadableError
 from prumo.retina.photograph.raster import read_png, read_tiff
 
@@ -25,8 +25,10 @@ __all__ = [
     "SUFFIXES",
     "Photograph",
     "PhotographError",
+    "UnreadableError",
     "is_photograph_file",
     "patient_number",
+    "photograph_in",
     "read_photograph",
 ]
 
@@ -34,15 +36,20 @@ SUFFIXES = frozenset({".dcm", ".dicom", ".jpe", ".jpeg", ".jpg", ".png", ".tif",
 """How files of photographs are commonly named."""
 MOST_BYTES = 1_000_000_000
 """An uncompressed TIFF of 16 bits with the most pixels that are read has 600 million."""
+_JPEG_MARK = b"\xff\xd8\xff"
+_PNG_MARK = b"\x89PNG\r\n\x1a\n"
 _READERS: dict[bytes, Callable[[Path, int], Photograph]] = {
-    b"\xff\xd8\xff": read_jpeg,
-    b"\x89PNG\r\n\x1a\n": read_png,
+    _JPEG_MARK: read_jpeg,
+    _PNG_MARK: read_png,
     b"II*\0": read_tiff,
     b"MM\0*": read_tiff,
     b"II+\0": read_tiff,
     b"MM\0+": read_tiff,
 }
 """By how a file begins; the last two are TIFF for large files."""
+_PREAMBLE_BYTES = 128
+_MARK_END = _PREAMBLE_BYTES + 4
+"""So many bytes of a file tell whether it is DICOM."""
 
 # They warn of metadata, which is not read here, and may cite it.
 warnings.filterwarnings("ignore", module=r"PIL\.|pydicom\.")
@@ -74,12 +81,26 @@ def read_photograph(path: Path, wanted_pixels: int) -> Photograph:
         return _reader(path)(path, wanted_pixels)
 
 
+def photograph_in(content: bytes, wanted_pixels: int) -> Photograph:
+    """Decode a JPEG or PNG that never was a file, as `read_photograph` reads one.
+
+    Raises:
+        UnreadableError: Whatever is wrong with it.
+    """
+    with _reasons():
+        if content.startswith(_JPEG_MARK):
+            return upright_jpeg(content, wanted_pixels)
+        if content.startswith(_PNG_MARK):
+            return read_png(io.BytesIO(content), wanted_pixels)
+        raise UnreadableError(Message("is neither JPEG nor PNG"))
+
+
 def patient_number(path: Path) -> str:
     """What a DICOM file calls its patient; empty when it does not say, and for all other files."""
     try:
         with _errors_of(path):
-            is_known = path.is_file() and is_dicom(_start(path))
-            return read_patient_number(path) if is_known else ""
+            is_known = path.is_file() and _is_dicom(_start(path))
+            return _read_patient_number(path) if is_known else ""
     except PhotographError:
         return ""
 
@@ -92,7 +113,7 @@ def is_photograph_file(path: Path) -> bool:
         start = _start(path)
     except OSError:
         return False
-    return is_dicom(start) or start.startswith(tuple(_READERS))
+    return _is_dicom(start) or start.startswith(tuple(_READERS))
 
 
 def _reader(path: Path) -> Callable[[Path, int], Photograph]:
@@ -109,34 +130,62 @@ def _reader(path: Path) -> Callable[[Path, int], Photograph]:
         raise UnreadableError(
             Message("is larger than the {most} GB that a photograph may have", {"most": most})
         )
-    if is_dicom(start):
-        return read_dicom
+    if _is_dicom(start):
+        return _read_dicom
     for mark, reader in _READERS.items():
         if start.startswith(mark):
             return reader
     raise UnreadableError(Message("is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM"))
 
 
+def _read_dicom(path: Path, wanted_pixels: int) -> Photograph:
+    from prumo.retina.photograph.dicom import read_dicom  # noqa: PLC0415 (a server has no pydicom)
+
+    return read_dicom(path, wanted_pixels)
+
+
+def _read_patient_number(path: Path) -> str:
+    from prumo.retina.photograph.dicom import (  # noqa: PLC0415 (a server has no pydicom)
+        read_patient_number,
+    )
+
+    return read_patient_number(path)
+
+
 def _start(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.read(MARK_END)
+        return file.read(_MARK_END)
+
+
+def _is_dicom(start: bytes) -> bool:
+    """Whether a file that begins so is a DICOM file, whatever it is called."""
+    return start[_PREAMBLE_BYTES:_MARK_END] == b"DICM"
 
 
 @contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
     """Whatever a broken file makes a decoder raise, as an error that names the file."""
     try:
-        yield
+        with _reasons():
+            yield
     except UnreadableError as error:
         raise PhotographError(path, error.reason) from error
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """Whatever a broken photograph makes a decoder raise, as an error that says why."""
+    try:
+        yield
+    except UnreadableError:
+        raise
     except FileNotFoundError as error:
-        raise PhotographError(path, Message("does not exist")) from error
+        raise UnreadableError(Message("does not exist")) from error
     except PermissionError as error:
-        raise PhotographError(path, Message("may not be read by this user")) from error
+        raise UnreadableError(Message("may not be read by this user")) from error
     except Exception as error:
         # A broken file can make a decoder raise anything.
         # In full, an error of the system names the file once more.
         text = getattr(error, "strerror", None) or str(error)
         reason = text.partition("\n")[0] or type(error).__name__
-        told = Message("cannot be decoded: {reason}", {"reason": reason})
-        raise PhotographError(path, told) from error
+        raise UnreadableError(Message("cannot be decoded: {reason}", {"reason": reason})) from error

@@ -59,14 +59,6 @@ _CAMERA = ("Manufacturer", "ManufacturerModelName")
 _ALSO_READ = ("HighBit", "ImageLaterality", "NumberOfFrames", "PlanarConfiguration", *_CAMERA)
 """Whatever else a file holds, such as a name, stays in it."""
 _LEAST_BITS, _MOST_BITS = 8, 16
-_PREAMBLE_BYTES = 128
-MARK_END = _PREAMBLE_BYTES + 4
-"""So many bytes of a file tell whether it is one."""
-
-
-def is_dicom(start: bytes) -> bool:
-    """Whether a file that begins so is a DICOM file, whatever it is called."""
-    return start[_PREAMBLE_BYTES:MARK_END] == b"DICM"
 
 
 def read_dicom(path: Path, wanted_pixels: int) -> Photograph:

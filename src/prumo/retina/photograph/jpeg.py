@@ -25,7 +25,11 @@ _COLOURS = {"RGB", "YCbCr", "Gray"}
 
 def read_jpeg(path: Path, wanted_pixels: int) -> Photograph:
     """Read a file and turn the photograph as its EXIF orientation says."""
-    content = path.read_bytes()
+    return upright_jpeg(path.read_bytes(), wanted_pixels)
+
+
+def upright_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
+    """Decode a whole JPEG and turn it as its EXIF orientation says."""
     photograph = decoded_jpeg(content, wanted_pixels)
     return _turned(photograph, _orientation(content))
 

@@ -21,14 +21,15 @@ from prumo.retina.photograph.picture import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import BinaryIO
 
 _DEEP_GREY = {"I;16", "I;16B"}
 _MODES = {"1", "L", "LA", "P", "PA", "RGB", "RGBA", "RGBX", "CMYK", "YCbCr"} | _DEEP_GREY
 
 
-def read_png(path: Path, wanted_pixels: int) -> Photograph:
+def read_png(file: Path | BinaryIO, wanted_pixels: int) -> Photograph:
     """Read a file of any colour type and depth."""
-    with PngImageFile(path) as picture:
+    with PngImageFile(file) as picture:
         return _read(picture, wanted_pixels)
 
 
