@@ -16,7 +16,22 @@ SOURCE = Path(__file__).parent.parent / "src"
 GROUND = {"errors", "message", "progress", "quantity", "version", "http_answer", "whole_file"}
 STORES = {"results", "environment", "data", "cache", "machine"}
 MAY_IMPORT = {
-    "cli": {"retina", "report", "execute", "analyse", "measure", "price", "study"} | STORES,
+    "cli": {
+        "endpoint",
+        "serve",
+        "model",
+        "retina",
+        "report",
+        "execute",
+        "analyse",
+        "measure",
+        "price",
+        "study",
+    }
+    | STORES,
+    "endpoint": {"machine", "measure", "report"},
+    "serve": {"model", "retina", "report", "machine"},
+    "model": {"retina", "report", "analyse", "measure"} | STORES,
     "retina": {"report", "analyse", "measure", "study"} | STORES,
     "report": {"analyse", "price", "study"} | STORES,
     "execute": {"analyse", "measure", "price", "study"} | STORES,
@@ -33,6 +48,7 @@ MAY_IMPORT = {
 # The package itself and what opens it are above all rooms.
 DOORS = {"__init__", "__main__", "notebook"}
 WORKER_PARTS = {
+    "prumo_worker.conversion.drawn_images",
     "prumo_worker.networks",
     "prumo_worker.data.catalog",
     "prumo_worker.data.prepared",
@@ -40,6 +56,7 @@ WORKER_PARTS = {
     "prumo_worker.journal",
     "prumo_worker.recipe",
     "prumo_worker.metric_names",
+    "prumo_worker.predictor.frames",
     "prumo_worker.retina.backbones.names",
 }
 

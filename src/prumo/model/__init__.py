@@ -1,0 +1,1 @@
+"""A trained network made ready to answer: packaged, converted, quantized, compared."""

