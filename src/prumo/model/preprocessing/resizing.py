@@ -1,0 +1,105 @@
+"""Images in a network's size.
+
+Bilinear, area and nearest give what `tf.image.resize` and with it the readers of Keras give; cubic
+is OpenCV's. The networks of the published study on deployment were trained on photographs that had
+224 pixels a side already: in that size nothing is resized, and all others go through bilinear,
+which Keras's `image_dataset_from_directory` uses when nobody chooses.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import cv2
+import numpy as np
+
+if TYPE_CHECKING:
+    from prumo.model.manifest import ImagePreprocessing
+
+_INTERPOLATIONS = {"area": cv2.INTER_AREA, "cubic": cv2.INTER_CUBIC}
+
+
+def fitted(pixels: np.ndarray, height: int, width: int, how: ImagePreprocessing) -> np.ndarray:
+    """An image (row, column, channel) in a size; one that has it already is not touched.
+
+    Pixels between two are not rounded, as they were not in training.
+    """
+    if pixels.shape[:2] == (height, width):
+        return pixels
+    if how.fit == "crop":
+        pixels = _middle(pixels, height / width)
+    elif how.fit == "pad":
+        return _padded(pixels, height, width, how.interpolation)
+    return _resized(pixels, height, width, how.interpolation)
+
+
+def _resized(pixels: np.ndarray, height: int, width: int, interpolation: str) -> np.ndarray:
+    if interpolation == "bilinear":
+        return _bilinear(pixels, height, width)
+    if interpolation == "nearest":
+        return cv2.resize(pixels, (width, height), interpolation=cv2.INTER_NEAREST_EXACT)
+    exact = pixels.astype(np.float32, copy=False)
+    resized = cv2.resize(exact, (width, height), interpolation=_INTERPOLATIONS[interpolation])
+    # Cubic curves overshoot beside an edge.
+    return np.clip(resized, 0, 255)
+
+
+def _bilinear(pixels: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Four neighbours mixed, however much smaller the image becomes.
+
+    So do `image_dataset_from_directory` and `Resizing` of Keras and `tf.image.resize`, where
+    pixels are squares with their centres at one half. OpenCV would round.
+    """
+    above, below, lower_share = _neighbours(pixels.shape[0], height)
+    left, right, right_share = _neighbours(pixels.shape[1], width)
+    channels = pixels.shape[2]
+    # In rows without an axis of channels, because numpy is slow where the last axis is short.
+    shares = np.repeat(right_share, channels)
+
+    def row_mix(rows: np.ndarray) -> np.ndarray:
+        lines = pixels.take(rows, axis=0)
+        one, other = (lines.take(columns, axis=1) for columns in (left, right))
+        return _mixed(one.reshape(height, -1), other.reshape(height, -1), shares)
+
+    mixed = _mixed(row_mix(above), row_mix(below), lower_share[:, None])
+    return mixed.reshape(height, width, channels)
+
+
+def _neighbours(old: int, new: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each new pixel the old ones before and after it, and the share of the latter."""
+    centres = (np.arange(new, dtype=np.float32) + np.float32(0.5)) * np.float32(old / new)
+    places = centres - np.float32(0.5)
+    before = np.floor(places)
+    share: np.ndarray = places - before
+    first, second = (np.clip(before + step, 0, old - 1).astype(np.intp) for step in (0, 1))
+    return first, second, share
+
+
+def _mixed(one: np.ndarray, other: np.ndarray, share: np.ndarray) -> np.ndarray:
+    first = one.astype(np.float32, copy=False)
+    mixed: np.ndarray = first + (other - first) * share
+    return mixed
+
+
+def _middle(pixels: np.ndarray, height_per_width: float) -> np.ndarray:
+    """The largest part of the given shape in the middle."""
+    old_height, old_width = pixels.shape[:2]
+    height = max(1, min(old_height, round(old_width * height_per_width)))
+    width = max(1, min(old_width, round(old_height / height_per_width)))
+    top, left = (old_height - height) // 2, (old_width - width) // 2
+    return pixels[top : top + height, left : left + width]
+
+
+def _padded(pixels: np.ndarray, height: int, width: int, interpolation: str) -> np.ndarray:
+    """The whole image in the middle, and black beside it."""
+    old_height, old_width = pixels.shape[:2]
+    scale = min(height / old_height, width / old_width)
+    inner_height = min(height, max(1, round(old_height * scale)))
+    inner_width = min(width, max(1, round(old_width * scale)))
+    inner = pixels
+    if pixels.shape[:2] != (inner_height, inner_width):
+        inner = _resized(pixels, inner_height, inner_width, interpolation)
+    padded = np.zeros((height, width, pixels.shape[2]), inner.dtype)
+    top, left = (height - inner_height) // 2, (width - inner_width) // 2
+    padded[top : top + inner_height, left : left + inner_width] = inner
+    return padded
