@@ -1,0 +1,1 @@
+"""Networks from one format into another, inside the framework that wrote them."""

@@ -1,0 +1,124 @@
+"""What a converted network is, for whoever is to ask it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
+from prumo_worker.failure import DataError, TaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from prumo_worker.conversion.wish import Wish
+
+REFERENCE_FILE = "reference.npz"
+IMAGES = "images"
+"""The array of the reference that holds what was asked; each other one is an output's answers."""
+HEAT_MAP = "heat_map"
+FEATURES = "features"
+COLOURS = 3
+COMPARED_IMAGES = 20
+"""Of those that are given: more would only take time."""
+_IMAGE_RANK = 4
+_OUTPUT_RANK = 2
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """How a network is asked, and what its answer is."""
+
+    input_tensor: str
+    height: int
+    width: int
+    layout: str
+    dtype: str
+    output_tensor: str
+    kind: str
+    """`scores` or `probabilities`."""
+    activation: str
+    features_tensor: str = ""
+    """The output with the last map of features, where there is one."""
+    without_heat_map: str = ""
+    """Why no heat map can be made; empty where one can."""
+    original_precision: str = "fp32"
+    """In which the original computes its answers."""
+
+    def document(self) -> dict[str, Any]:
+        """For the journal."""
+        return asdict(self)
+
+
+def image_shape(shape: tuple[int | None, ...], wish: Wish) -> tuple[str, int, int]:
+    """Layout, height and width of what a network takes, or what is wrong with it."""
+    if len(shape) != _IMAGE_RANK or COLOURS not in (shape[1], shape[3]):
+        raise DataError(
+            f"{wish.source} takes a tensor of the shape {shown_shape(shape)} and no batch of RGB "
+            "images"
+        )
+    layout = "NHWC" if shape[3] == COLOURS else "NCHW"
+    found = shape[1:3] if layout == "NHWC" else shape[2:4]
+    height, width = (own or wished for own, wished in zip(found, (wish.height, wish.width)))
+    if height is None or width is None:
+        raise DataError(
+            f"{wish.source} takes images of any size; give the one that it was trained with, as "
+            "--size 224"
+        )
+    if (found[0] not in (None, wish.height or height)) or (
+        found[1] not in (None, wish.width or width)
+    ):
+        raise DataError(f"{wish.source} takes images of {found[1]}x{found[0]} pixels only")
+    return layout, height, width
+
+
+def require_classes(shape: tuple[int | None, ...], source: Path) -> int:
+    """How many numbers a network gives for each image."""
+    if len(shape) != _OUTPUT_RANK or not shape[1]:
+        raise DataError(
+            f"{source} gives a tensor of the shape {shown_shape(shape)}; a classifier gives one "
+            "number for each class"
+        )
+    return shape[1]
+
+
+def kind_of_output(last_operation: str, classes: int) -> tuple[str, str]:
+    """Kind and activation, from the network's last operation."""
+    kinds = {"softmax": "softmax", "sigmoid": "sigmoid", "logistic": "sigmoid"}
+    known = kinds.get(last_operation.lower())
+    if known:
+        return "probabilities", known
+    return "scores", "sigmoid" if classes == 1 else "softmax"
+
+
+def asked_images(facts: NetworkFacts, wish: Wish) -> np.ndarray:
+    """The first of those that the wish brings; else drawn ones."""
+    ranges = RAW_PIXELS if wish.origin == "retina" or facts.dtype == "uint8" else ANY_PIXELS
+    drawn = drawn_images(facts.height, facts.width, facts.layout, facts.dtype, ranges)
+    if wish.images is None:
+        return drawn
+    given = np.load(wish.images, mmap_mode="r", allow_pickle=False)
+    if given.shape[1:] != drawn.shape[1:]:
+        raise TaskError(f"{wish.images} has images of {given.shape[1:]}, not {drawn.shape[1:]}")
+    return np.array(given[:COMPARED_IMAGES], drawn.dtype)
+
+
+def write_reference(
+    folder: Path, images: np.ndarray, answer: Callable[[np.ndarray], Mapping[str, np.ndarray]]
+) -> None:
+    """What the original answers, one image at a time so that many take no more memory."""
+    answers = [answer(images[number : number + 1]) for number in range(len(images))]
+    arrays = {
+        name: np.concatenate([one[name] for one in answers]).astype(np.float32)
+        for name in answers[0]
+    }
+    arrays[IMAGES] = images
+    np.savez(folder / REFERENCE_FILE, allow_pickle=False, **arrays)
+
+
+def shown_shape(shape: tuple[int | None, ...]) -> str:
+    """As people write it: `(any, 224, 224, 3)`."""
+    return f"({', '.join('any' if size is None else str(size) for size in shape)})"
