@@ -34,6 +34,9 @@ COMMANDS = {
     "import": "Bring logs and tables of other measurements into a results folder.",
     "export": "Hand the runs of a results folder to other tools, such as MLflow.",
     "retina": "Fundus photographs to a referral: prepare, convert, train, evaluate, predict.",
+    "model": "Package, convert, quantize and compare models.",
+    "serve": "Answer requests with a model: SageMaker's contract, a page for people.",
+    "endpoint": "Check whether a server keeps the rules of an endpoint.",
     "merge": "Bring run folders from another machine into a results folder.",
     "schema": "Print the JSON Schema of study files, for editors.",
 }

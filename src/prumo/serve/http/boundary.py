@@ -1,0 +1,161 @@
+"""Around every request: errors become answers, the log gets a line, the caller its header back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from http import HTTPStatus
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from prumo.serve.http.body_stream import SenderGoneError
+from prumo.serve.http.refusal import Refusal, not_ready
+from prumo.serve.log import RequestRecord, log_request
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from prumo.serve.service import Service
+
+_LOG = logging.getLogger("prumo.serve")
+_ATTRIBUTES = b"x-amzn-sagemaker-custom-attributes"
+_MOST_ATTRIBUTE_BYTES = 1024
+# As SageMaker defines it: visible ASCII, blanks only inside.
+_VISIBLE = re.compile(rb"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|")
+# Not of HTTP, but as NGINX logs it: nobody is there to be answered.
+_SENDER_GONE = 499
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_OPEN_INFERENCE = "/v2"
+_ECHOING_PATH = "/invocations"
+
+
+class Boundary:
+    """The outermost layer of the application that is ours."""
+
+    def __init__(self, app: ASGIApp, service: Service, routes: Mapping[object, str]) -> None:
+        self._app = app
+        self._service = service
+        self._routes = routes
+        """What answers → its path, which is what logs name: what a sender asks for is his."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, receive, send, self._service)
+        try:
+            exchange.read_attributes()
+            await self._app(scope, exchange.receive, exchange.send)
+        except Refusal as refusal:
+            await exchange.refuse(refusal)
+        except asyncio.CancelledError:
+            # Only the end of the server cancels requests, after waiting for them.
+            await exchange.refuse(not_ready("the server is shutting down"))
+        except SenderGoneError:
+            exchange.status = _SENDER_GONE
+        except Exception:  # noqa: BLE001 (no request may end without an answer)
+            _LOG.exception("a request failed for a reason that is a defect of the server's")
+            await exchange.refuse(_defect())
+        finally:
+            exchange.record(self._routes.get(scope.get("endpoint"), "(unknown)"))
+
+
+class _Exchange:
+    """One request and its answer, counted."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, service: Service) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._service = service
+        self._began = perf_counter()
+        self._attributes: bytes | None = None
+        self.status = 0
+        self._received_bytes = 0
+        self._sent_bytes = 0
+
+    def read_attributes(self) -> None:
+        """Keep the caller's own header, which the answer carries back.
+
+        Raises:
+            Refusal: It is not what such a header may be, and is not given back.
+        """
+        if self._scope["path"] != _ECHOING_PATH:
+            return
+        found = [value for name, value in self._scope["headers"] if name == _ATTRIBUTES]
+        if not found:
+            return
+        value = found[0].strip()
+        if len(found) > 1 or len(value) > _MOST_ATTRIBUTE_BYTES or not _VISIBLE.fullmatch(value):
+            raise Refusal(
+                HTTPStatus.BAD_REQUEST,
+                "bad_attributes",
+                "X-Amzn-SageMaker-Custom-Attributes must be one header of at most "
+                f"{_MOST_ATTRIBUTE_BYTES} visible ASCII characters",
+            )
+        self._attributes = value
+
+    async def receive(self) -> Message:
+        """What the sender sends."""
+        message = await self._receive()
+        self._received_bytes += len(message.get("body", b""))
+        return message
+
+    async def send(self, message: Message) -> None:
+        """What the application answers."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = message.setdefault("headers", [])
+            if self._attributes is not None:
+                headers.append((_ATTRIBUTES, self._attributes))
+            if self._service.is_draining:
+                headers.append((b"connection", b"close"))
+        else:
+            self._sent_bytes += len(message.get("body", b""))
+        await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Answer with an error, if nothing has been answered yet."""
+        if self.status:
+            return
+        body = json.dumps(_document(refusal, self._scope["path"])).encode()
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            *((name.encode(), value.encode()) for name, value in refusal.headers.items()),
+        ]
+        await self.send(
+            {"type": "http.response.start", "status": int(refusal.status), "headers": headers}
+        )
+        await self.send({"type": "http.response.body", "body": body})
+
+    def record(self, route: str) -> None:
+        """Write the line of the log and count."""
+        seconds = perf_counter() - self._began
+        record = RequestRecord(
+            # Any word is a method to HTTP, and each would be a series of its own to Prometheus.
+            method=self._scope["method"] if self._scope["method"] in _METHODS else "OTHER",
+            route=route,
+            status=self.status,
+            seconds=round(seconds, 6),
+            received_bytes=self._received_bytes,
+            sent_bytes=self._sent_bytes,
+        )
+        self._service.metrics.count_request(record)
+        log_request(record)
+
+
+def _document(refusal: Refusal, path: str) -> dict[str, Any]:
+    """The error as a body; the Open Inference Protocol wants a string where we have an object."""
+    return {"error": str(refusal)} if path.startswith(_OPEN_INFERENCE) else refusal.document
+
+
+def _defect() -> Refusal:
+    return Refusal(
+        HTTPStatus.INTERNAL_SERVER_ERROR, "defect", "the server has a defect; its log tells more"
+    )

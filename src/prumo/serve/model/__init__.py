@@ -1,0 +1,1 @@
+"""The model while it is served: loaded, watched, and loaded again when it fails."""
