@@ -1,0 +1,1 @@
+"""Where a model answers, and whether it keeps the rules there."""

@@ -1,0 +1,44 @@
+"""Prumo's own server keeps the rules that Prumo checks, in every stack."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from model_packages import write_colour_package
+from prumo.endpoint.examination import examine
+from prumo.endpoint.exchange.body import drawn_body
+from prumo.endpoint.limits import KINDS
+from prumo.endpoint.outcome import Verdict
+from prumo.endpoint.targets.command import CommandTarget
+from prumo.progress import Silent
+from prumo.serve.stacks import STACKS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# The times are wide, so that a busy machine accuses nobody.
+LIMITS = replace(KINDS["real-time"], accept_seconds=0.9, ping_seconds=20.0)
+PROGRAM_FOLDERS = f"{os.environ['PATH']}:/usr/sbin"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_prumos_server_keeps_every_rule_that_concerns_a_command(stack: str, tmp_path: Path) -> None:
+    if stack == "nginx" and shutil.which("nginx", path=PROGRAM_FOLDERS) is None:
+        pytest.skip("NGINX is not installed")
+    write_colour_package(tmp_path / "package")
+    serve = [sys.executable, "-m", "prumo", "serve", str(tmp_path / "package"), "--workers", "1"]
+
+    found = examine(CommandTarget([*serve, "--stack", stack]), drawn_body(), LIMITS, Silent())
+
+    not_kept = {
+        each.rule.name: each.outcome.reason
+        for each in found.findings
+        if each.outcome.verdict is not Verdict.KEPT
+    }
+    assert not_kept.keys() == {"serve", "entry point"}, not_kept
