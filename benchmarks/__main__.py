@@ -14,6 +14,7 @@ from benchmarks import (
     tfrecord,
     training_overhead,
 )
+from benchmarks.serving import comparison
 
 if __name__ == "__main__":
     sys.exit(
@@ -27,6 +28,7 @@ if __name__ == "__main__":
                 retina_preparation.main(),
                 tfrecord.main(),
                 training_overhead.main(),
+                comparison.main(),
             ]
         )
     )

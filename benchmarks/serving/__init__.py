@@ -1,0 +1,1 @@
+"""Prumo's server against the servers that people write, all in one run on one machine."""
