@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 FILES = sorted((SOURCES / "prumo_worker").rglob("*.py"))
 ROOM = SOURCES / "prumo_worker" / "frameworks"
-RETINA = SOURCES / "prumo_worker" / "retina"
 FRAMEWORKS = {
     "caffe": {"caffe", "google"},
     "jax": {"jax", "jaxlib"},
@@ -26,8 +25,20 @@ FRAMEWORKS = {
     "pytorch": {"torch"},
     "tensorflow": {"tensorflow"},
 }
-# Only ever run in TensorFlow's environment, which brings Keras.
-RETINA_PACKAGES = {"tensorflow", "keras"}
+# Only ever run in the environment of one framework; TensorFlow's brings Keras, and companions the
+# packages that write ONNX.
+APART = {
+    SOURCES / "prumo_worker" / "retina": {"tensorflow", "keras"},
+    SOURCES / "prumo_worker" / "conversion": {
+        "tensorflow",
+        "keras",
+        "torch",
+        "onnx",
+        "onnxscript",
+        "tf2onnx",
+    },
+    SOURCES / "prumo_worker" / "predictor": {"tensorflow", "torch"},
+}
 
 
 def name(file: Path) -> str:
@@ -55,7 +66,7 @@ def test_the_oldest_python_of_all_imports_every_module_that_frameworks_share(
     framework_python: Callable[[str], Path],
 ) -> None:
     apart = [file for file in FILES if file.is_relative_to(ROOM) and file.parent != ROOM]
-    apart += [file for file in FILES if file.is_relative_to(RETINA)]
+    apart += [file for file in FILES if any(map(file.is_relative_to, APART))]
     shared = [file for file in FILES if file not in apart]
     places = [file.parent if file.stem == "__init__" else file for file in shared]
     modules = [".".join(place.relative_to(SOURCES).with_suffix("").parts) for place in places]
@@ -76,7 +87,8 @@ def test_a_worker_file_imports_only_what_its_environment_has(file: Path) -> None
     if file.is_relative_to(ROOM):
         framework = file.relative_to(ROOM).parts[0].removesuffix(".py")
         allowed |= FRAMEWORKS.get(framework, set())
-    elif file.is_relative_to(RETINA):
-        allowed |= RETINA_PACKAGES
+    for folder, packages in APART.items():
+        if file.is_relative_to(folder):
+            allowed |= packages
     tree = ast.parse(file.read_text(encoding="utf-8"))
     assert imported_packages(tree) <= allowed
