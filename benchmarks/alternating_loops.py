@@ -19,8 +19,7 @@ import time
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from prumo_worker.data.dataset import open_dataset
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.frameworks import open_trainer
 from prumo_worker.journal import Journal
 from prumo_worker.networks import network

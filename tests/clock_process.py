@@ -14,8 +14,7 @@ import numpy as np
 
 from device_trainer_process import device_trainer
 from framework_process import arguments, run_script, tell
-from prumo_worker.data.dataset import open_dataset
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.frameworks import Trainer, open_trainer
 from prumo_worker.networks.layer import Convolution, Dense, GlobalAveragePooling, Rectifier
 from prumo_worker.networks.network import Layer, assemble

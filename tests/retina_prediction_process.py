@@ -100,7 +100,7 @@ def _predict(folder: Path, images: list[str], parameters: dict[str, Any]) -> lis
 
 def _heat(task: str, is_nested: bool) -> list[Any]:
     """The heat map of a picture with one bright square."""
-    from prumo_worker.retina.heat_map import SplitNetwork  # noqa: PLC0415 (imports TensorFlow)
+    from prumo_worker.retina.network import SplitNetwork  # noqa: PLC0415 (imports TensorFlow)
 
     picture = np.full((1, SIZE, SIZE, 3), 20, np.float32)
     row, column = (CELL * place for place in PATCH)
@@ -112,7 +112,7 @@ def _heat(task: str, is_nested: bool) -> list[Any]:
 
 def _dark() -> list[Any]:
     """The heat map of a picture in which nothing speaks for a referral."""
-    from prumo_worker.retina.heat_map import SplitNetwork  # noqa: PLC0415 (imports TensorFlow)
+    from prumo_worker.retina.network import SplitNetwork  # noqa: PLC0415 (imports TensorFlow)
 
     network = brightness_network("referral")
     _, maps = SplitNetwork(network).answer(np.zeros((1, SIZE, SIZE, 3), np.float32))
@@ -124,7 +124,7 @@ def _linear() -> dict[str, Any]:
     """Features and weights under a linear head, from which numpy can compute the heat map."""
     import keras  # noqa: PLC0415 (imports TensorFlow)
 
-    from prumo_worker.retina.heat_map import SplitNetwork  # noqa: PLC0415 (as above)
+    from prumo_worker.retina.network import SplitNetwork  # noqa: PLC0415 (as above)
 
     keras.utils.set_random_seed(4)
     inside = keras.Input((SIZE, SIZE, 3))
@@ -144,8 +144,10 @@ def _linear() -> dict[str, Any]:
 def _backbone(name: str) -> dict[str, Any]:
     """Scores with and without heat maps, in a network as it is trained."""
     from prumo_worker.retina.backbones import build_backbone  # noqa: PLC0415 (imports TensorFlow)
-    from prumo_worker.retina.heat_map import SplitNetwork  # noqa: PLC0415 (as above)
-    from prumo_worker.retina.network import scores_network  # noqa: PLC0415 (as above)
+    from prumo_worker.retina.network import (
+        SplitNetwork,  # noqa: PLC0415 (as above)
+        scores_network,  # noqa: PLC0415 (as above)
+    )
 
     network = _with_head(build_backbone(name, SIZE, None, library_weights=False).network)
     pictures = np.random.default_rng(2).uniform(0, 255, (2, SIZE, SIZE, 3)).astype(np.float32)

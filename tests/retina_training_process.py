@@ -89,7 +89,7 @@ def _backbone(weights: str = "scratch", *, normalized: bool = True) -> Backbone:
     import keras  # noqa: PLC0415
 
     from prumo_worker.retina.backbones import Backbone  # noqa: PLC0415
-    from prumo_worker.retina.backbones.normalization import CENTRED  # noqa: PLC0415
+    from prumo_worker.retina.backbones.names import CENTRED  # noqa: PLC0415
 
     keras.utils.set_random_seed(7)
     pixels = keras.Input((SIZE, SIZE, 3))
@@ -129,9 +129,12 @@ def _placements() -> dict[str, str]:
 def _fit(
     recipe: RetinaRecipe, placement: Placement, folder: Path, *, normalized: bool = True
 ) -> Fitted:
-    from prumo_worker.retina.checkpoint import Checkpoint  # noqa: PLC0415
     from prumo_worker.retina.fine_tuning import FineTuning  # noqa: PLC0415
-    from prumo_worker.retina.fitting import Fitting, Stage  # noqa: PLC0415
+    from prumo_worker.retina.fitting import (  # noqa: PLC0415
+        Checkpoint,  # noqa: PLC0415
+        Fitting,
+        Stage,
+    )
     from prumo_worker.retina.subsets import generate_subsets  # noqa: PLC0415
 
     with placement.strategy.scope():
@@ -216,7 +219,7 @@ def _half_precision(folder: Path) -> dict[str, Any]:
 def _augmentation() -> dict[str, Any]:
     import tensorflow as tf  # noqa: PLC0415
 
-    from prumo_worker.retina.augmentation import augmented  # noqa: PLC0415
+    from prumo_worker.retina.photographs import augmented  # noqa: PLC0415
 
     rows, columns = np.mgrid[:33, :33] - 16
     disc = (rows**2 + columns**2 <= 15**2)[..., None]
@@ -319,8 +322,10 @@ def _weighed(folder: Path, records: Path) -> dict[str, Any]:
 
 def _folds(folder: Path, records: Path) -> dict[str, Any]:
     """Folds whose own photographs have no say in the epoch that they are scored after."""
-    from prumo_worker.retina.checkpoint import Checkpoint  # noqa: PLC0415
-    from prumo_worker.retina.fitting import Fitting  # noqa: PLC0415
+    from prumo_worker.retina.fitting import (
+        Checkpoint,  # noqa: PLC0415
+        Fitting,  # noqa: PLC0415
+    )
     from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
     from prumo_worker.retina.stages import train_folds  # noqa: PLC0415
     from prumo_worker.retina.strategy import processor  # noqa: PLC0415

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import mxnet as mx
 from mxnet import autograd, gluon
 from mxnet.gluon import nn
 
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

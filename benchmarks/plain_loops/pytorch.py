@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import tensorflow as tf
 from tensorflow import keras
 
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prumo_worker.data.dataset import Dataset
-from prumo_worker.data.feed import Feed
-from prumo_worker.data.generated import generated_images
+from prumo_worker.data.dataset import Dataset, Feed, generated_images
 from prumo_worker.frameworks import open_trainer
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights

@@ -6,13 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo.analyse.forecast.estimate import (
-    PassedOver,
-    Training,
-    Unlike,
-    accelerator_of,
-    estimate,
-)
+from prumo.analyse.forecast.estimate import PassedOver, Training, Unlike, accelerator_of, estimate
 from prumo.analyse.forecast.estimate_text import estimate_sentences
 from prumo.price.price import Kind, Price, Purchase
 from prumo.price.rate import rate_of

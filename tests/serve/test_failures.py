@@ -18,14 +18,7 @@ from PIL import Image
 
 from busy_clients import CLIENTS, NOT_LET_IN, busy_clients
 from model_packages import ColourNetwork, write_colour_package
-from prumo.model.manifest import (
-    ImagePreprocessing,
-    Input,
-    Manifest,
-    NetworkFile,
-    Origin,
-    Output,
-)
+from prumo.model.manifest import ImagePreprocessing, Input, Manifest, NetworkFile, Origin, Output
 from prumo.model.package import open_package, write_package
 from prumo.model.source.pytorch_export import write_harmless
 from runtime_networks import SIZE, write_in_framework

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.frameworks
 FIND = """
 import sys
 sys.prefix = "/usr"
-from prumo_worker.frameworks.caffe.layer_time import _program
+from prumo_worker.frameworks.caffe.trainer import _program
 print(_program())
 """
 

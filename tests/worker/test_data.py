@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from prumo_worker.data.catalog import CATALOG
-from prumo_worker.data.dataset import open_dataset
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.failure import DataError
 
 if TYPE_CHECKING:

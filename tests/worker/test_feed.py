@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prumo_worker.data.dataset import Dataset
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Dataset, Feed
 
 
 def numbered(count: int) -> Dataset:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo_worker.frameworks.mxnet.gpu import gpu_facts
+from prumo_worker.frameworks.mxnet.trainer import gpu_facts
 from worker_process import LENET, run_worker, task
 
 if TYPE_CHECKING:

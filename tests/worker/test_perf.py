@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from prumo_worker.failure import Unavailable
-from prumo_worker.perf import function_times
+from prumo_worker.profile import function_times
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from prumo_worker.operation_time import OperationTime
+    from prumo_worker.profile import OperationTime
 
 
 def sampled(work: Callable[[], None]) -> list[OperationTime]:

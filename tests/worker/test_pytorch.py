@@ -81,7 +81,7 @@ COMPUTE = """
 import json, sys
 import numpy as np
 import torch
-from prumo_worker.frameworks.pytorch.graph import Graph
+from prumo_worker.frameworks.pytorch.network import Graph
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 

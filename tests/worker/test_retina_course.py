@@ -8,7 +8,7 @@ import pytest
 from prumo.retina.grade import GRADE_COUNT, REFERABLE_FROM
 from prumo.retina.model.probability import referral_probability
 from prumo_worker.failure import TaskError
-from prumo_worker.retina import clinical_scale
+from prumo_worker.retina import recipe
 from prumo_worker.retina.course import Course, begun_course
 from prumo_worker.retina.figures import figures, quadratic_kappa, referral_odds
 from prumo_worker.retina.recipe import read_retina_recipe
@@ -70,8 +70,8 @@ def test_a_course_comes_back_from_json_as_it_was() -> None:
 
 
 def test_worker_and_controller_know_the_same_scale() -> None:
-    assert clinical_scale.GRADE_COUNT == GRADE_COUNT
-    assert clinical_scale.REFERABLE_FROM == REFERABLE_FROM
+    assert recipe.GRADE_COUNT == GRADE_COUNT
+    assert recipe.REFERABLE_FROM == REFERABLE_FROM
 
 
 def test_the_area_counts_pairs_in_the_right_order_and_ties_half() -> None:

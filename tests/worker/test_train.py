@@ -14,7 +14,7 @@ from prumo_worker.journal import Journal
 from prumo_worker.metric_names import TRAINING_METRICS
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
-from prumo_worker.operation_time import OperationTime
+from prumo_worker.profile import OperationTime
 from prumo_worker.task import read_task
 from prumo_worker.train import train
 from worker_process import LENET, journal, task

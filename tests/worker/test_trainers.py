@@ -16,13 +16,12 @@ import reference_network
 from prumo.analyse.profile import OperationKind, operation_kind
 from prumo.data import Request, prepare
 from prumo.machine.gpu import read_gpus
-from prumo_worker.data.dataset import open_dataset
-from prumo_worker.data.feed import Feed
+from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.failure import Unavailable
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
-from prumo_worker.perf import function_times
 from prumo_worker.processor import vector_extensions
+from prumo_worker.profile import function_times
 from reference_training import losses_of
 from small_networks import LAYERS, small_network
 from trainer_process import SEED, Answer, Case, ask, pictures

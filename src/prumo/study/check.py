@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import StudyError, did_you_mean
 from prumo.study.design import Space
 from prumo.study.invocation import RUN_PLACEHOLDERS, placeholders
-from prumo.study.parameters import (
-    MACHINE_NAMES,
-    is_given,
-    names_machine,
-    parameter_levels,
-    place,
-)
+from prumo.study.parameters import MACHINE_NAMES, is_given, names_machine, parameter_levels, place
 from prumo.study.plan import allowed_count, occurring, scenario_count
 from prumo.study.problem import Problem, shown
 from prumo.study.replication import Adaptive

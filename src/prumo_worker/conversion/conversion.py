@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from prumo_worker.conversion.wish import read_wish
+from prumo_worker.conversion.request import read_wish
 
 if TYPE_CHECKING:
     from prumo_worker.journal import Journal

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
 
 REFERENCE_FILE = "reference.npz"
 IMAGES = "images"

@@ -4,32 +4,156 @@ from __future__ import annotations
 
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import keras
 import tensorflow as tf
 
 from prumo_worker.conversion.facts import FEATURES, HEAT_MAP, NetworkFacts
-from prumo_worker.conversion.full_precision import in_full_precision
-from prumo_worker.conversion.heat_map_form import heat_map_function
 from prumo_worker.conversion.tensorflow_source import (
+    ConstantFunction,
     Taken,
     TensorflowSource,
     classifier,
     constant_function,
 )
 from prumo_worker.failure import DataError
-from prumo_worker.retina.heat_map import SCORES_LAYER, SplitNetwork, last_feature_map
-from prumo_worker.retina.network import scores_network
+from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, last_feature_map, scores_network
 from prumo_worker.retina.prediction import load_network
+from prumo_worker.retina.recipe import REFERABLE_FROM
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import numpy as np
 
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
+
+
+_PRECISIONS = {
+    "mixed_bfloat16": "bf16",
+    "bfloat16": "bf16",
+    "mixed_float16": "fp16",
+    "float16": "fp16",
+}
+_FULL = "float32"
+
+
+def in_full_precision(network: keras.Model) -> tuple[keras.Model, str]:
+    """The network in 32 bits, and the precision that it had."""
+    document = keras.saving.serialize_keras_object(network)
+    found = {_PRECISIONS[name] for name in _policies(document) if name in _PRECISIONS}
+    if not found:
+        return network, "fp32"
+    full = keras.saving.deserialize_keras_object(_widened(document), safe_mode=True)
+    full.set_weights(network.get_weights())
+    return full, "bf16" if "bf16" in found else "fp16"
+
+
+def _policies(value: Any) -> set[str]:  # noqa: ANN401 (any JSON value)
+    """The names of all policies in a network's description."""
+    if isinstance(value, dict):
+        own = {value["config"]["name"]} if _is_policy(value) else set()
+        return own.union(*map(_policies, value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_policies, value))
+    return set()
+
+
+def _widened(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, dict):
+        if _is_policy(value):
+            return {**value, "config": {**value["config"], "name": _FULL}}
+        return {key: _widened(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_widened, value))
+    return value
+
+
+def _is_policy(value: dict[str, Any]) -> bool:
+    return value.get("class_name") == "DTypePolicy" and "name" in value.get("config", {})
+
+
+if TYPE_CHECKING:
+    Way = tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]
+
+_LEAST = 1e-30
+
+
+def heat_map_function(
+    features: keras.KerasTensor, scores: keras.KerasTensor
+) -> tuple[ConstantFunction | None, str]:
+    """A function map of features → heat map; or none, and why."""
+    head = keras.Model(features, scores)
+    _, *layers = head.layers
+    if reason := _obstacle(layers):
+        return None, reason
+
+    def heat_map(maps: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {HEAT_MAP: _heat_map(maps, layers[1:])}
+
+    return constant_function(heat_map, Taken(FEATURES, features.shape, "float32")), ""
+
+
+def _obstacle(layers: list[keras.layers.Layer]) -> str:
+    """The first layer of a head whose way back is not written down here; empty for none."""
+    if not isinstance(layers[0], keras.layers.GlobalAveragePooling2D):
+        return f"its head begins with {type(layers[0]).__name__} and not with an average"
+    for layer in layers[1:]:
+        if isinstance(layer, (keras.layers.Normalization, keras.layers.Dropout)):
+            continue
+        if not isinstance(layer, keras.layers.Dense):
+            return f"its head has the layer {layer.name}, a {type(layer).__name__}"
+        if layer.activation not in (keras.activations.relu, keras.activations.linear):
+            return f"the layer {layer.name} of its head has another activation than relu"
+    return ""
+
+
+def _heat_map(features: tf.Tensor, layers: list[keras.layers.Layer]) -> tf.Tensor:
+    x = tf.reduce_mean(features, axis=(1, 2))
+    ways_back = []
+    for layer in layers:
+        x, back = _through(layer, x)
+        ways_back.append(back)
+    gradient = _log_odds_gradient(x)
+    for back in reversed(ways_back):
+        gradient = back(gradient)
+    cells = features.shape[1] * features.shape[2]
+    # Through an average every cell has the same gradient, which is then its mean over the map.
+    weights = tf.reshape(gradient / cells, (-1, 1, 1, features.shape[3]))
+    maps = tf.nn.relu(tf.reduce_sum(weights * features, axis=-1))
+    return maps / tf.maximum(tf.reduce_max(maps, axis=(1, 2), keepdims=True), _LEAST)
+
+
+def _through(layer: keras.layers.Layer, x: tf.Tensor) -> Way:
+    """What a layer gives, and how a gradient goes back through it."""
+    if isinstance(layer, keras.layers.Dropout):
+        return x, lambda gradient: gradient
+    if isinstance(layer, keras.layers.Normalization):
+        spread = tf.maximum(tf.sqrt(tf.cast(layer.variance, tf.float32)), keras.config.epsilon())
+        return (x - layer.mean) / spread, lambda gradient: gradient / spread
+    kernel = tf.convert_to_tensor(layer.kernel)
+    before = tf.matmul(x, kernel)
+    if layer.use_bias:
+        before += layer.bias
+
+    def back(gradient: tf.Tensor) -> tf.Tensor:
+        if layer.activation is keras.activations.relu:
+            gradient = gradient * tf.cast(before > 0, tf.float32)
+        return tf.matmul(gradient, tf.transpose(kernel))
+
+    return layer.activation(before), back
+
+
+def _log_odds_gradient(scores: tf.Tensor) -> tf.Tensor:
+    """Of the log-odds of a referral, with respect to each score."""
+    if scores.shape[1] == 1:
+        return tf.ones_like(scores)
+    below = tf.nn.softmax(scores[:, :REFERABLE_FROM], axis=1)
+    referable = tf.nn.softmax(scores[:, REFERABLE_FROM:], axis=1)
+    return tf.concat([-below, referable], axis=1)
+
 
 _OUTPUT = "answers"
 

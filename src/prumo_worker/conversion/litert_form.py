@@ -15,8 +15,8 @@ from prumo_worker.failure import TaskError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prumo_worker.conversion.request import Wish
     from prumo_worker.conversion.tensorflow_source import ConstantFunction
-    from prumo_worker.conversion.wish import Wish
 
 LITERT_FILE = "network.tflite"
 

@@ -16,8 +16,8 @@ from prumo_worker.failure import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prumo_worker.conversion.request import Wish
     from prumo_worker.conversion.tensorflow_source import ConstantFunction
-    from prumo_worker.conversion.wish import Wish
 
 ONNX_FILE = "network.onnx"
 OPSET = 18

@@ -27,7 +27,7 @@ from prumo_worker.failure import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
     from prumo_worker.journal import Journal
 
 ONNX_FILE = "network.onnx"

@@ -11,8 +11,8 @@ from prumo_worker.conversion.tensorflow_source import Taken, concrete
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prumo_worker.conversion.request import Wish
     from prumo_worker.conversion.tensorflow_source import ConstantFunction
-    from prumo_worker.conversion.wish import Wish
 
 SAVED_MODEL_FOLDER = "network"
 SIGNATURE = "serving_default"

@@ -13,7 +13,7 @@ from prumo_worker.failure import DataError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
 
 
 def saved_model_source(wish: Wish) -> TensorflowSource:

@@ -15,10 +15,10 @@ import tensorflow as tf
 from prumo_worker.conversion.facts import asked_images, write_reference
 from prumo_worker.conversion.keras_source import keras_source, retina_source
 from prumo_worker.conversion.saved_model_source import saved_model_source
-from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.frameworks.tensorflow.build import memory_errors
 
 if TYPE_CHECKING:
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
     from prumo_worker.journal import Journal
 
 HEAT_MAP_FILE = "heat_map.onnx"

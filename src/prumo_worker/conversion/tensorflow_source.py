@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
-from prumo_worker.conversion.facts import (
-    NetworkFacts,
-    image_shape,
-    kind_of_output,
-    require_classes,
-)
+from prumo_worker.conversion.facts import NetworkFacts, image_shape, kind_of_output, require_classes
 from prumo_worker.failure import DataError
 
 if TYPE_CHECKING:
@@ -22,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from prumo_worker.conversion.wish import Wish
+    from prumo_worker.conversion.request import Wish
 
     Network = Callable[[tf.Tensor], Mapping[str, tf.Tensor]]
 

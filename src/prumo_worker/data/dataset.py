@@ -8,12 +8,52 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo_worker.data.catalog import CATALOG, GENERATED
-from prumo_worker.data.generated import generated_images
 from prumo_worker.data.prepared import PreparedImages, read_prepared
 from prumo_worker.failure import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+
+_CELLS = 4
+_CHUNK = 256
+
+
+def generated_images(
+    count: int,
+    shape: tuple[int, int, int],
+    classes: int,
+    seed: int,
+    only_class: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noise over a coarse pattern for each class, so that a network can learn and its loss fall.
+
+    The classes take turns, so that all are there in any number of images; unless only one is asked.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    patterns = _patterns(generator, shape, classes)
+    labels: np.ndarray = np.arange(count, dtype=np.int64) % classes
+    if only_class is not None:
+        labels[:] = only_class
+    images: np.ndarray = np.empty((count, *shape), dtype=np.uint8)
+    for start in range(0, count, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        images[part] = patterns[labels[part]]
+        images[part] += generator.integers(0, 128, size=images[part].shape, dtype=np.uint8)
+    return images, labels
+
+
+def _patterns(
+    generator: np.random.Generator, shape: tuple[int, int, int], classes: int
+) -> np.ndarray:
+    """One image of large cells for each class, at half brightness to leave room for the noise."""
+    channels, height, width = shape
+    coarse = generator.integers(0, 128, size=(classes, channels, _CELLS, _CELLS), dtype=np.uint8)
+    rows: np.ndarray = np.arange(height) * _CELLS // height
+    columns: np.ndarray = np.arange(width) * _CELLS // width
+    patterns: np.ndarray = coarse[:, :, rows[:, None], columns]
+    return patterns
 
 
 @dataclass(frozen=True)
@@ -88,3 +128,51 @@ def _prepared(folder: Path, image_size: int | None, images: int | None) -> Datas
             f"{images or 'all'} of {image_size} were asked for"
         )
     return Dataset(found.images, found.labels, found.classes, found.source, found)
+
+
+Batch = tuple[np.ndarray, np.ndarray]
+"""Images as float32 from -1 to 1 and labels as int64."""
+
+_SCALE = np.float32(1 / 127.5)
+
+
+class Feed:
+    """Gives every image once per epoch, the last batch with what remains.
+
+    The images are arranged once in the layout that the framework takes, before any clock runs.
+    """
+
+    def __init__(self, dataset: Dataset, batch_size: int, seed: int, layout: str = "NCHW") -> None:
+        self.batch_size = batch_size
+        self._seed = seed
+        self._images = dataset.arranged(layout)
+        self._labels = dataset.labels
+
+    def epoch(self, number: int) -> Iterator[Batch]:
+        """The batches of one epoch, converted one at a time: the images stay bytes in memory."""
+        order = self._order(number)
+        for start in range(0, len(order), self.batch_size):
+            yield self._batch(order[start : start + self.batch_size])
+
+    def warm_up(self, steps: int) -> Iterator[Batch]:
+        """Batches for a rehearsal: whole ones, and at last one of the epoch's last size.
+
+        A framework that compiles for a batch size has then met every size it will be timed with;
+        where there are two sizes, that takes two steps at least.
+        """
+        order = self._order(0)
+        whole = min(self.batch_size, len(order))
+        last = [len(order) % whole] if len(order) % whole else []
+        for size in [*[whole] * max(1, steps - len(last)), *last]:
+            yield self._batch(order[:size])
+
+    def _order(self, epoch: int) -> np.ndarray:
+        stream = np.random.SeedSequence(self._seed, spawn_key=(epoch,))
+        generator = np.random.Generator(np.random.PCG64(stream))
+        order: np.ndarray = generator.permutation(len(self._labels))
+        return order
+
+    def _batch(self, chosen: np.ndarray) -> Batch:
+        images = np.multiply(self._images[chosen], _SCALE, dtype=np.float32)
+        images -= 1
+        return images, self._labels[chosen]

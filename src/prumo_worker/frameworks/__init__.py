@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prumo_worker.networks import Network
-    from prumo_worker.operation_time import OperationTime
+    from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
 
 NAMES: tuple[str, ...] = tuple(sorted(part.name for part in iter_modules(__path__) if part.ispkg))

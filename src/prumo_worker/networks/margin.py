@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from prumo_worker.networks.layer import Shape
-    from prumo_worker.networks.layer.pooling import Pooling
+    from prumo_worker.networks.layer.windows import Pooling
 
 Margin = tuple[int, int]
 """Cells before and behind an image in one direction."""

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo_worker.networks.layer import (
-    Convolution,
-    Dense,
-    Dropout,
-    Flatten,
-    MaxPooling,
-    Rectifier,
-)
+from prumo_worker.networks.layer import Convolution, Dense, Dropout, Flatten, MaxPooling, Rectifier
 from prumo_worker.networks.network import Layer
 
 if TYPE_CHECKING:

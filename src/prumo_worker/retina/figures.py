@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from prumo_worker.retina.clinical_scale import REFERABLE_FROM
+from prumo_worker.retina.recipe import REFERABLE_FROM
 
 
 def figures(scores: np.ndarray, grades: np.ndarray) -> dict[str, float]:

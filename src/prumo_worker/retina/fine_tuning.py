@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import keras
 
 from prumo_worker.failure import DataError
-from prumo_worker.retina.feed import judged_batches, training_batches
 from prumo_worker.retina.learner import Learner
 from prumo_worker.retina.network import scores_network, whole_network
+from prumo_worker.retina.photographs import judged_batches, training_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,25 +2,108 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass
 from itertools import islice
-from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from time import monotonic, perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from zipfile import BadZipFile
 
 import numpy as np
 
-from prumo_worker.retina.checkpoint import Checkpoint, Progress
 from prumo_worker.retina.course import Course, begun_course
 from prumo_worker.retina.figures import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import keras
 
     from prumo_worker.journal import Journal
-    from prumo_worker.retina.approach import Approach
+    from prumo_worker.retina.backbones import Backbone
     from prumo_worker.retina.learner import Batch, Learner
     from prumo_worker.retina.photographs import Photographs
     from prumo_worker.retina.recipe import RetinaRecipe
+
+
+_SECONDS_BETWEEN = 30.0
+
+
+@dataclass
+class Progress:
+    """All that a training needs to go on."""
+
+    course: Course
+    memory: Sequence[np.ndarray]
+    """Of the learner, after the last epoch."""
+    best: Sequence[np.ndarray]
+    """The network's weights after the best epoch."""
+    scores: np.ndarray
+    """Of the judged photographs after each epoch: (epochs, photographs, outputs)."""
+
+
+class Checkpoint:
+    """One file for one training, whole or as it was before; none where nothing is to be kept."""
+
+    def __init__(self, path: Path | None, fingerprint: str) -> None:
+        self._path = path
+        self._fingerprint = fingerprint
+        self._due = monotonic()
+
+    def load(self) -> Progress | None:
+        """What was saved by a training of the same settings and data."""
+        if self._path is None:
+            return None
+        try:
+            with np.load(self._path, allow_pickle=False) as kept:
+                if str(kept["fingerprint"]) != self._fingerprint:
+                    return None
+                return Progress(
+                    course=Course(**json.loads(str(kept["course"]))),
+                    memory=_series(kept, "memory"),
+                    best=_series(kept, "best"),
+                    scores=kept["scores"],
+                )
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return None
+
+    @property
+    def is_due(self) -> bool:
+        """After the first epoch, and then now and then: writing must not be what takes the time."""
+        return self._path is not None and monotonic() >= self._due
+
+    def save(self, progress: Progress) -> None:
+        """Write beside the file, then put it in place."""
+        if self._path is None:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self._path.with_name(f".{os.getpid()}.{self._path.name}")
+        with beside.open("wb") as file:
+            arrays = {
+                "fingerprint": np.array(self._fingerprint),
+                "course": np.array(json.dumps(progress.course.as_json())),
+                "scores": progress.scores,
+                **_named("memory", progress.memory),
+                **_named("best", progress.best),
+            }
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._path)
+        self._due = monotonic() + _SECONDS_BETWEEN
+
+
+def _named(name: str, arrays: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    return {f"{name}{place}": array for place, array in enumerate(arrays)}
+
+
+def _series(kept: Mapping[str, np.ndarray], name: str) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    while f"{name}{len(found)}" in kept:
+        found.append(kept[f"{name}{len(found)}"])
+    return found
 
 
 @dataclass(frozen=True)
@@ -178,3 +261,28 @@ def _summed(steps: list[Step]) -> dict[str, float]:
         "loss": sum(step.loss * step.images for step in steps) / images,
         "accuracy": sum(step.right for step in steps) / images,
     }
+
+
+class Approach(Protocol):
+    """How a network comes to its weights, once the photographs are chosen."""
+
+    backbone: Backbone
+
+    @property
+    def parameters(self) -> int:
+        """The numbers of the whole network."""
+
+    def prepare(self, sets: Sequence[Photographs]) -> float:
+        """Compute once what all trainings share; the seconds that it took."""
+
+    def learner(self, training: Photographs) -> Learner:
+        """A new network, ready to be trained on these photographs."""
+
+    def batches(self, training: Photographs, epoch: int) -> Iterable[tuple[Any, Any]]:
+        """Inputs and classes of one epoch."""
+
+    def scores(self, learner: Learner, photographs: Photographs) -> np.ndarray:
+        """Of photographs that are only looked at, in their order."""
+
+    def whole_network(self, learner: Learner, training: Photographs) -> keras.Model:
+        """From pixels to probabilities, with what was learnt from these photographs."""

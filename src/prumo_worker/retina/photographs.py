@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Protocol
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.data.generated import generated_images
+from prumo_worker.data.dataset import generated_images
 from prumo_worker.failure import DataError
-from prumo_worker.retina.clinical_scale import GRADE_COUNT
+from prumo_worker.retina.recipe import GRADE_COUNT, REFERABLE_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from prumo_worker.retina.recipe import RetinaRecipe
+
 
 # Encoded photographs held at once to choose the next from: all of a small set, some of a large one.
 _SHUFFLED = 4096
@@ -158,3 +162,93 @@ def _known(example: dict[str, np.ndarray], image_size: int) -> tuple[str, int, s
             f"{name} is {width}x{height} pixels, and the training wants {image_size}x{image_size}"
         )
     return name, grade, sha256(bytes(example["image/encoded"])).hexdigest()
+
+
+# Cameras and their operators differ by about so much; lesions must stay visible.
+_EXPOSURE = 0.2
+_GAMMA = 0.2
+_HUE = 0.02
+_SATURATION = 0.2
+_WHITE = 255.0
+
+
+def augmented(picture: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
+    """A picture (uint8) turned, mirrored and recoloured by a seed of two whole numbers.
+
+    Black stays black: around a fundus there is no light, whatever the camera.
+    """
+    mirror, angle, exposure, gamma, hue, saturation = tf.unstack(tf.random.split(seed, 6))
+    pixels = tf.cast(picture, tf.float32) / _WHITE
+    pixels = tf.image.stateless_random_flip_left_right(pixels, mirror)
+    pixels = _turned(pixels, _uniform(angle, 0.0, math.pi))
+    pixels = pixels ** _uniform(gamma, 1.0, _GAMMA) * _uniform(exposure, 1.0, _EXPOSURE)
+    pixels = tf.clip_by_value(pixels, 0.0, 1.0)
+    pixels = tf.image.stateless_random_hue(pixels, _HUE, hue)
+    pixels = tf.image.stateless_random_saturation(
+        pixels, 1 - _SATURATION, 1 + _SATURATION, saturation
+    )
+    return tf.clip_by_value(pixels, 0.0, 1.0) * _WHITE
+
+
+def _uniform(seed: tf.Tensor, middle: float, reach: float) -> tf.Tensor:
+    return tf.random.stateless_uniform([], seed, middle - reach, middle + reach)
+
+
+def _turned(pixels: tf.Tensor, angle: tf.Tensor) -> tf.Tensor:
+    """Rotated about the centre, which is that of the fundus; what comes from outside is black."""
+    size = tf.cast(tf.shape(pixels)[0], tf.float32) - 1
+    cosine, sine = tf.cos(angle), tf.sin(angle)
+    across = (size - (cosine * size - sine * size)) / 2
+    down = (size - (sine * size + cosine * size)) / 2
+    transform = tf.stack([cosine, -sine, across, sine, cosine, down, 0.0, 0.0])
+    return tf.raw_ops.ImageProjectiveTransformV3(
+        images=pixels[None],
+        transforms=transform[None],
+        output_shape=tf.shape(pixels)[:2],
+        interpolation="BILINEAR",
+        fill_mode="CONSTANT",
+        fill_value=0.0,
+    )[0]
+
+
+# Keeps the streams of neighbouring seeds apart for more epochs than anybody trains.
+_EPOCHS_APART = 1_000_003
+
+
+def training_batches(
+    photographs: Photographs, recipe: RetinaRecipe, epoch: int, *, whole_only: bool
+) -> tf.data.Dataset:
+    """Pixels and classes of every photograph once; the last batch with what is left, if wanted."""
+    seed = recipe.seed * _EPOCHS_APART + epoch
+
+    def example(
+        place: tf.Tensor, picture_and_grade: tuple[tf.Tensor, tf.Tensor]
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        picture, grade = picture_and_grade
+        if recipe.augment:
+            pixels = augmented(picture, tf.stack([tf.constant(seed, tf.int64), place]))
+        else:
+            pixels = tf.cast(picture, tf.float32)
+        return pixels, _class(grade, recipe.task)
+
+    examples = (
+        photographs.shuffled(seed)
+        .enumerate()
+        .map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    )
+    return examples.batch(recipe.batch_size, drop_remainder=whole_only).prefetch(tf.data.AUTOTUNE)
+
+
+def judged_batches(photographs: Photographs, batch_size: int) -> tf.data.Dataset:
+    """Pixels in order, as they are; the last batch repeats photographs until it is full.
+
+    So every batch has one shape, which some devices insist on; who reads on knows the count.
+    """
+    pixels = photographs.in_order().map(lambda picture, _: tf.cast(picture, tf.float32))
+    missing = -len(photographs.names) % batch_size
+    padded = pixels.concatenate(pixels.repeat().take(missing))
+    return padded.batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+
+
+def _class(grade: tf.Tensor, task: str) -> tf.Tensor:
+    return tf.cast(grade >= REFERABLE_FROM, tf.int64) if task == "referral" else grade

@@ -18,10 +18,9 @@ import numpy as np
 import tensorflow as tf
 
 from prumo_worker.failure import DataError, TaskError
-from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.frameworks.tensorflow.build import memory_errors
 from prumo_worker.recipe import ParameterReader
-from prumo_worker.retina.heat_map import SCORES_LAYER, SplitNetwork
-from prumo_worker.retina.network import scores_network
+from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, scores_network
 from prumo_worker.retina.strategy import place
 
 if TYPE_CHECKING:

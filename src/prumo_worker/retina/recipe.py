@@ -11,6 +11,7 @@ from prumo_worker.recipe import DEVICES, PRECISIONS, ParameterReader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
 TASKS = ("referral", "grade")
 STRATEGIES = ("auto", "one", "mirrored", "tpu")
 OPTIMIZERS = ("adam", "sgd", "rmsprop")
@@ -102,3 +103,8 @@ def read_retina_recipe(parameters: Mapping[str, Any], *, pretrained: bool) -> Re
         strategy=reader.choice("strategy", STRATEGIES, "auto"),
         seed=reader.whole("seed", 1, least=0),
     )
+
+
+GRADE_COUNT = 5
+REFERABLE_FROM = 2
+"""Moderate retinopathy and worse is sent to a specialist."""

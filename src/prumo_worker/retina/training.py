@@ -18,18 +18,15 @@ import keras
 import numpy as np
 
 from prumo_worker.failure import TaskError
-from prumo_worker.frameworks.tensorflow.build import build_facts, versions
-from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.frameworks.tensorflow.build import build_facts, memory_errors, versions
 from prumo_worker.processor import vector_extensions
 from prumo_worker.retina import model_files
 from prumo_worker.retina.backbones import build_backbone
-from prumo_worker.retina.checkpoint import Checkpoint
-from prumo_worker.retina.clinical_scale import GRADE_COUNT
 from prumo_worker.retina.fine_tuning import FineTuning
-from prumo_worker.retina.fitting import Fitting
+from prumo_worker.retina.fitting import Checkpoint, Fitting
 from prumo_worker.retina.frozen_backbone import FrozenBackbone
 from prumo_worker.retina.photographs import content_of
-from prumo_worker.retina.recipe import read_retina_recipe
+from prumo_worker.retina.recipe import GRADE_COUNT, read_retina_recipe
 from prumo_worker.retina.stages import train_folds, train_split
 from prumo_worker.retina.strategy import open_placement
 from prumo_worker.retina.subsets import generate_subsets, is_folded, open_records
@@ -38,8 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prumo_worker.journal import Journal
-    from prumo_worker.retina.approach import Approach
     from prumo_worker.retina.backbones import Backbone
+    from prumo_worker.retina.fitting import Approach
     from prumo_worker.retina.photographs import Photographs
     from prumo_worker.retina.recipe import RetinaRecipe
     from prumo_worker.retina.stages import Trained

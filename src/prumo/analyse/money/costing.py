@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.analyse.metric import Kind, in_reading_order, metric_of
-from prumo.analyse.money.cost import (
-    billed_metric,
-    cost_metric,
-    currencies,
-    priced,
-    rental_remark,
-)
+from prumo.analyse.money.cost import billed_metric, cost_metric, currencies, priced, rental_remark
 from prumo.analyse.money.costing_note import age_notes, core_notes, missing_notes
 from prumo.analyse.money.energy import CO2_OF, grids, with_energy
 from prumo.analyse.same_computer import same_computers

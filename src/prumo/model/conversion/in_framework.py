@@ -13,13 +13,7 @@ from prumo.environment import ensure_companion
 from prumo.errors import StorageError
 from prumo.machine.memory import read_memory
 from prumo.measure.worker import Environments
-from prumo.measure.worker_task import (
-    Terms,
-    WorkerError,
-    WorkerMemoryError,
-    WorkerTask,
-    do_task,
-)
+from prumo.measure.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 from prumo.model.conversion.canonical_form import make_canonical
 from prumo.model.conversion.draft import NETWORK_FILES, Draft, NetworkFacts
 from prumo.model.conversion.failure import ConversionError

@@ -9,15 +9,7 @@ import altair as alt
 import polars as pl
 
 from prumo.message import Message
-from prumo.report.figures.figure import (
-    INK,
-    PALETTE,
-    Extent,
-    axis_title,
-    caption,
-    plain,
-    value_axis,
-)
+from prumo.report.figures.figure import INK, PALETTE, Extent, axis_title, caption, plain, value_axis
 from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
 
 if TYPE_CHECKING:

@@ -11,12 +11,7 @@ from prumo.retina.card.making import making
 from prumo.retina.card.photographs import photographs
 from prumo.retina.card.purpose import DECISION_SUPPORT, purpose
 from prumo.retina.card.references import references
-from prumo.retina.card.results import (
-    calibration_section,
-    grades_section,
-    points_section,
-    results,
-)
+from prumo.retina.card.results import calibration_section, grades_section, points_section, results
 from prumo.version import __version__
 
 if TYPE_CHECKING:

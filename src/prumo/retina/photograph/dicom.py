@@ -21,12 +21,7 @@ from pydicom.uid import (
 
 from prumo.message import Message
 from prumo.retina.photograph.jpeg import decoded_jpeg
-from prumo.retina.photograph.picture import (
-    Photograph,
-    UnreadableError,
-    check_size,
-    photograph_of,
-)
+from prumo.retina.photograph.picture import Photograph, UnreadableError, check_size, photograph_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,7 @@ from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from prumo.message import Message
-from prumo.retina.photograph.picture import (
-    Photograph,
-    UnreadableError,
-    check_size,
-    photograph_of,
-)
+from prumo.retina.photograph.picture import Photograph, UnreadableError, check_size, photograph_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import jax
 from jax import numpy as jnp
 
 if TYPE_CHECKING:
-    import jax
-
-    from prumo_worker.frameworks.jax.operations import Arrays
+    from prumo_worker.frameworks.jax.network import Arrays
     from prumo_worker.recipe import Recipe
+
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 
@@ -104,3 +104,25 @@ def _decayed(gradients: Arrays, weights: Arrays, decay: float) -> Arrays:
 
 def _zeros_like(weights: Arrays) -> Arrays:
     return {name: jnp.zeros_like(weight) for name, weight in weights.items()}
+
+
+_FIRST, _GROWTH_STEPS = 2.0**16, 2000
+
+
+class LossScale(NamedTuple):
+    """Doubles after many good steps; halves after an overflow."""
+
+    value: jax.Array
+    good_steps: jax.Array
+
+    def after(self, finite: jax.Array) -> LossScale:
+        """The scale for the next step."""
+        good_steps = jnp.where(finite, self.good_steps + 1, 0)
+        grows = good_steps >= _GROWTH_STEPS
+        factor = jnp.where(finite, jnp.where(grows, 2.0, 1.0), 0.5)
+        return LossScale(self.value * factor, jnp.where(grows, 0, good_steps))
+
+
+def first_scale() -> LossScale:
+    """The scale of the first step."""
+    return LossScale(jnp.float32(_FIRST), jnp.int32(0))

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jaxlib
 import numpy as np
 from jax import nn
 from jax import numpy as jnp
 
 from prumo_worker.clock import CompletionClock, HostClock
-from prumo_worker.frameworks.jax.build import build_facts, pool_threads, versions
-from prumo_worker.frameworks.jax.graph import Graph
-from prumo_worker.frameworks.jax.loss_scale import LossScale, first_scale
-from prumo_worker.frameworks.jax.optimizer import Memory, optimizer
+from prumo_worker.frameworks.jax.network import Graph
+from prumo_worker.frameworks.jax.optimizer import LossScale, Memory, first_scale, optimizer
 from prumo_worker.frameworks.jax.profile import operation_times
 from prumo_worker.frameworks.layout import channels_last_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prumo_worker.frameworks.jax.operations import Arrays
+    from prumo_worker.frameworks.jax.network import Arrays
     from prumo_worker.networks import Network
-    from prumo_worker.operation_time import OperationTime
+    from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
+
+
+_POOL = "tf_XLAEigen"
+"""How XLA names the threads that it computes with on the processor."""
+
+
+def versions(place: jax.Device) -> dict[str, str]:
+    """JAX's version, and those of the libraries it computes with."""
+    found = {"jax": jax.__version__, "jaxlib": jaxlib.__version__, "numpy": np.__version__}
+    if place.platform != "cpu":
+        found[place.platform] = place.client.platform_version.replace("\n", "; ")
+    return found
+
+
+def build_facts(place: jax.Device) -> dict[str, str]:
+    """What compiles for which device, and with which options of the user's."""
+    return {
+        "compiler": "XLA",
+        "platform": str(place.platform),
+        "runtime": str(place.client.runtime_type),
+        "matmul_precision": str(jax.config.jax_default_matmul_precision or "default"),
+        "xla_flags": os.environ.get("XLA_FLAGS") or "none",
+    }
+
+
+def pool_threads() -> int:
+    """The threads in XLA's pool, as the kernel lists them."""
+    return sum(
+        _thread_name(thread).startswith(_POOL) for thread in Path("/proc/self/task").iterdir()
+    )
+
+
+def _thread_name(thread: Path) -> str:
+    try:
+        return (thread / "comm").read_text(encoding="utf-8")
+    except OSError:
+        return ""  # It has ended since it was listed.
+
 
 _NUMBER_FORMATS = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16}
 

@@ -5,28 +5,79 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+import mmap
+import os
+import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import mxnet as mx
+import numpy as np
 from mxnet import autograd, gluon, profiler
+from mxnet.base import MXNetError
 
 from prumo_worker.clock import CompletionClock, HostClock
 from prumo_worker.failure import Unavailable
-from prumo_worker.frameworks.mxnet.build import build_facts, versions
-from prumo_worker.frameworks.mxnet.error import plain_errors
-from prumo_worker.frameworks.mxnet.gpu import gpu_facts
-from prumo_worker.frameworks.mxnet.graph import Graph, Loss
-from prumo_worker.operation_time import OperationTime
+from prumo_worker.frameworks.mxnet.network import Graph, Loss
+from prumo_worker.profile import OperationTime
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
+
+
+def versions() -> dict[str, str]:
+    """MXNet's version and that of its numpy."""
+    return {"mxnet": str(mx.__version__), "numpy": str(np.__version__)}
+
+
+def build_facts() -> dict[str, str]:
+    """The features that MXNet was compiled with (MKLDNN is oneDNN), its compiler and OpenBLAS."""
+    features = [feature.name for feature in mx.runtime.feature_list() if feature.enabled]
+    facts = {"features": ", ".join(features), **_compiler()}
+    # Linked into some builds only.
+    describe = getattr(mx.base._LIB, "openblas_get_config", None)  # noqa: SLF001 (no other way)
+    if describe is not None:
+        describe.restype = ctypes.c_char_p
+        facts["blas"] = describe().decode()
+    return facts
+
+
+def _compiler() -> dict[str, str]:
+    """What GCC wrote about itself near the end of MXNet's library, where it is not stripped."""
+    with Path(mx.libinfo.find_lib_path()[0]).open("rb") as stream:
+        library = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        begin = library.rfind(b"GCC: (")
+        if begin < 0:
+            return {}
+        return {"compiler": library[begin : library.find(b"\0", begin)].decode()}
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Leave out the calls of MXNet's own code, which its errors bring along before their end."""
+    try:
+        yield
+    except MXNetError as error:
+        raise MXNetError(str(error).strip().rpartition("\n")[2]) from error
+
+
+def gpu_facts() -> dict[str, str]:
+    """The `name` and the `driver` of the first GPU that CUDA may use; nothing where none tells."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or "0"
+    query = ["--query-gpu=name,driver_version", "--format=csv,noheader", f"--id={first}"]
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", *query], capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    name, _, driver = done.stdout.strip().rpartition(", ")
+    return {"name": name, "driver": driver} if name and driver else {}
 
 
 _STATIC = {"static_alloc": True, "static_shape": True}

@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch.autograd import DeviceType
 from torch.nn.functional import cross_entropy
 from torch.profiler import ProfilerActivity
 
 from prumo_worker.clock import HostClock
-from prumo_worker.frameworks.pytorch.build import build_facts, versions
-from prumo_worker.frameworks.pytorch.graph import Graph
-from prumo_worker.operation_time import OperationTime
+from prumo_worker.frameworks.pytorch.network import Graph
+from prumo_worker.profile import OperationTime
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    import numpy as np
     from torch import nn
 
     from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
+
+
+def versions() -> dict[str, str]:
+    """PyTorch's version, and those of the libraries it computes with."""
+    found = {"pytorch": str(torch.__version__), "numpy": str(np.__version__)}
+    if torch.version.cuda is not None:
+        found["cuda"] = torch.version.cuda
+        found["cudnn"] = str(torch.backends.cudnn.version())
+    return found
+
+
+def build_facts() -> dict[str, str]:
+    """The lines of PyTorch's own account of its build that decide about speed."""
+    account = torch.__config__.show()
+    patterns = {
+        "compiler": r"^\s*- ((?:GCC|Clang|clang|MSVC)\b.*)$",
+        "mkl": r"^\s*- .*Math Kernel Library Version ([\d.]+)",
+        "onednn": r"^\s*- .*MKL-DNN (v\S+)",
+        "openmp": r"^\s*- (OpenMP \d+)",
+        "blas": r"\bBLAS_INFO=(\w+)",
+        "optimization": r"\bCXX_FLAGS=.*?\s(-O\w+)",
+    }
+    found = {name: re.search(pattern, account, re.MULTILINE) for name, pattern in patterns.items()}
+    facts = {name: match.group(1).strip() for name, match in found.items() if match}
+    return {**facts, "cpu_capability": torch.backends.cpu.get_cpu_capability()}
+
 
 _NUMBER_FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 

@@ -11,7 +11,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import tensorflow as tf
 
 from prumo_worker.failure import Unavailable
-from prumo_worker.frameworks.tensorflow.memory import memory_errors
+from prumo_worker.frameworks.tensorflow.build import memory_errors
 from prumo_worker.frameworks.tensorflow.trainer import DeviceTensorFlow, TensorFlow
 
 if TYPE_CHECKING:

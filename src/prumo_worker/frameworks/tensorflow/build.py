@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.util import _pywrap_util_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 # Whether oneDNN is in use depends on the processor too, and only this module knows.
-from tensorflow.python.util import _pywrap_util_port
 
 
 def versions() -> dict[str, str]:
@@ -32,3 +39,20 @@ def build_facts() -> dict[str, str]:
             "on" if tf.config.experimental.tensor_float_32_execution_enabled() else "off"
         ),
     }
+
+
+# A batch for which a GPU has no room is an internal error about the tensor it was to become.
+_TELLING = ("OOM", "Dst tensor is not initialized")
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise a MemoryError with the one line of TensorFlow's report that says what did not fit."""
+    try:
+        yield
+    except (tf.errors.ResourceExhaustedError, tf.errors.InternalError) as error:
+        lines = str(error).splitlines()
+        telling = [line.strip() for line in lines if any(words in line for words in _TELLING)]
+        if not telling and not isinstance(error, tf.errors.ResourceExhaustedError):
+            raise
+        raise MemoryError((telling or lines)[0]) from error

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-from prumo_worker.operation_time import grouped
+from prumo_worker.profile import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prumo_worker.operation_time import OperationTime
+    from prumo_worker.profile import OperationTime
 
 _HOST = "/host:CPU"
 _DEVICE = "/device:"

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from prumo_worker.clock import CompletionClock, HostClock
-from prumo_worker.frameworks.tensorflow.build import build_facts, versions
-from prumo_worker.frameworks.tensorflow.graph import Graph
-from prumo_worker.frameworks.tensorflow.loss_scale import LossScale
-from prumo_worker.frameworks.tensorflow.memory import memory_errors
-from prumo_worker.frameworks.tensorflow.optimizer import optimizer
+from prumo_worker.frameworks.tensorflow.build import build_facts, memory_errors, versions
+from prumo_worker.frameworks.tensorflow.network import Graph
+from prumo_worker.frameworks.tensorflow.optimizer import LossScale, optimizer
 from prumo_worker.frameworks.tensorflow.profile import operation_times
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prumo_worker.networks import Network
-    from prumo_worker.operation_time import OperationTime
+    from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
 
 # Those of two steps, each after its batch and after itself.

@@ -2,14 +2,6 @@
 
 from __future__ import annotations
 
-from prumo_worker.networks.layer.convolution import Convolution, Padding
-from prumo_worker.networks.layer.dense import Dense, Flatten
-from prumo_worker.networks.layer.elementwise import ClippedRectifier, Dropout, Rectifier, Tanh
-from prumo_worker.networks.layer.junction import Add, Concatenate
-from prumo_worker.networks.layer.normalization import (
-    BatchNormalization,
-    LocalResponseNormalization,
-)
 from prumo_worker.networks.layer.operation import (
     Extent,
     NetworkError,
@@ -18,7 +10,25 @@ from prumo_worker.networks.layer.operation import (
     describe,
     pair,
 )
-from prumo_worker.networks.layer.pooling import AveragePooling, GlobalAveragePooling, MaxPooling
+from prumo_worker.networks.layer.values import (
+    Add,
+    BatchNormalization,
+    ClippedRectifier,
+    Concatenate,
+    Dense,
+    Dropout,
+    Flatten,
+    LocalResponseNormalization,
+    Rectifier,
+    Tanh,
+)
+from prumo_worker.networks.layer.windows import (
+    AveragePooling,
+    Convolution,
+    GlobalAveragePooling,
+    MaxPooling,
+    Padding,
+)
 
 __all__ = [
     "OPERATIONS",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import keras
     import numpy as np
 
-    from prumo_worker.retina.backbones.normalization import Normalization
+    from prumo_worker.retina.backbones.names import Normalization
 
 __all__ = ["FACTS", "NAMES", "Backbone", "BackboneFacts", "build_backbone"]
 

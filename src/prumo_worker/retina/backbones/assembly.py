@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo_worker.failure import Unavailable
-from prumo_worker.retina.array_names import are_of_pytorch
+from prumo_worker.retina.array_names import are_of_pytorch, fill
 from prumo_worker.retina.backbones import Backbone
-from prumo_worker.retina.backbones.applications import APPLICATIONS, application
-from prumo_worker.retina.backbones.efficientnet_lite0 import efficientnet_lite0
-from prumo_worker.retina.backbones.names import FACTS
-from prumo_worker.retina.backbones.normalization import CENTRED, IMAGENET, LITE, Normalization
-from prumo_worker.retina.backbones.pytorch_form import as_in_pytorch
-from prumo_worker.retina.named_arrays import fill
+from prumo_worker.retina.backbones.keras import (
+    APPLICATIONS,
+    application,
+    as_in_pytorch,
+    efficientnet_lite0,
+)
+from prumo_worker.retina.backbones.names import CENTRED, FACTS, IMAGENET, LITE, Normalization
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

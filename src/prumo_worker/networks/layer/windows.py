@@ -13,7 +13,28 @@ from prumo_worker.networks.layer.operation import (
     image,
     pair,
 )
-from prumo_worker.networks.layer.window import places
+
+
+def places(
+    size: tuple[int, int], kernel: Extent, stride: int, padding: Extent, *, ceil: bool = False
+) -> tuple[int, int]:
+    """The places in each direction; with `ceil` a last window may hang over the far edge."""
+    sides = list(zip(size, pair(kernel), pair(padding)))
+    if any(side + 2 * margin < window for side, window, margin in sides):
+        height, width = pair(kernel)
+        padded = f" with padding {padding}" if padding else ""
+        raise NetworkError(f"a {height}x{width} window does not fit{padded}")
+    down, across = (_along(*side, stride, ceil=ceil) for side in sides)
+    return down, across
+
+
+def _along(side: int, window: int, margin: int, stride: int, *, ceil: bool) -> int:
+    room = side + 2 * margin - window
+    if not ceil:
+        return room // stride + 1
+    steps = -(-room // stride)
+    # A window that would begin behind the image has nothing to look at.
+    return steps if steps * stride >= side + margin else steps + 1
 
 
 @dataclass(frozen=True)
@@ -77,3 +98,50 @@ class Padding(Operation):
         """The image and its margins."""
         channels, height, width = image(inputs)
         return (channels, height + self.top + self.bottom, width + self.left + self.right)
+
+
+@dataclass(frozen=True)
+class Pooling(Operation):
+    """A square window; cells outside the image do not count.
+
+    What hangs over the far edge is left out, or with `ceil` taken in (Caffe's rounding).
+    """
+
+    kernel: int
+    stride: int
+    padding: int = 0
+    ceil: bool = False
+
+    def __post_init__(self) -> None:
+        at_least(1, kernel=self.kernel, stride=self.stride)
+        at_least(0, padding=self.padding)
+        if 2 * self.padding > self.kernel:
+            raise NetworkError(
+                f"padding {self.padding} is more than half of the {self.kernel}x{self.kernel} "
+                "window, which would see nothing of the image"
+            )
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """The same channels over fewer places."""
+        channels, height, width = image(inputs)
+        size = places((height, width), self.kernel, self.stride, self.padding, ceil=self.ceil)
+        return (channels, *size)
+
+
+@dataclass(frozen=True)
+class MaxPooling(Pooling):
+    """The largest value of each window."""
+
+
+@dataclass(frozen=True)
+class AveragePooling(Pooling):
+    """The mean of each window, over its cells inside the image."""
+
+
+@dataclass(frozen=True)
+class GlobalAveragePooling(Operation):
+    """The mean of each channel, as a vector."""
+
+    def output_shape(self, *inputs: Shape) -> Shape:
+        """One feature per channel."""
+        return (image(inputs)[0],)

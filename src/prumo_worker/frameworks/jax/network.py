@@ -14,11 +14,14 @@ from jax import numpy as jnp
 
 from prumo_worker.networks import layer
 from prumo_worker.networks.margin import Margin, cells_inside, margins
+from prumo_worker.networks.network import IMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from prumo_worker.networks import Network
     from prumo_worker.networks.network import Node
+
 
 Arrays = dict[str, jax.Array]
 
@@ -158,3 +161,33 @@ _OPERATIONS: dict[type[layer.Operation], Callable[[Node, Any, Call], jax.Array]]
     layer.Add: lambda _, __, call: reduce(lax.add, call.values),
     layer.Concatenate: lambda _, __, call: jnp.concatenate(call.values, axis=-1),
 }
+
+
+class Graph:
+    """The walk over a network, which JAX follows once and compiles."""
+
+    def __init__(self, network: Network) -> None:
+        self._nodes = network.nodes
+        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self.trained = [
+            f"{node.name}.{part}" for node in network.nodes for part in node.weight_shapes
+        ]
+        self.state = [f"{node.name}.{part}" for node in network.nodes for part in node.state_shapes]
+
+    def outputs(
+        self, arrays: Arrays, images: jax.Array, *, training: bool, key: jax.Array | None = None
+    ) -> tuple[list[jax.Array], Arrays]:
+        """The class scores and those of the auxiliary heads, in fp32, and the state afterwards."""
+        values = {IMAGE: images}
+        state: Arrays = {}
+        for node in self._nodes:
+            parts = (*node.weight_shapes, *node.state_shapes)
+            call = Call(
+                [values[source] for source in node.inputs],
+                {part: arrays[f"{node.name}.{part}"] for part in parts},
+                training,
+                key,
+            )
+            values[node.name], after = compute(node, call)
+            state.update({f"{node.name}.{part}": array for part, array in after.items()})
+        return [values[name].astype(jnp.float32) for name in self._outputs], state

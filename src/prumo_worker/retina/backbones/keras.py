@@ -1,0 +1,230 @@
+"""A Keras network changed to compute what PyTorch's network of the same name computes.
+
+Without this, weights that were trained in PyTorch would fit by shape and give other features:
+PyTorch pads both sides alike where Keras pads the far side only, counts the padding in an average,
+adds another epsilon to a variance, and its ResNet-50 strides in another convolution of a block.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import keras
+
+from prumo_worker.failure import Unavailable
+from prumo_worker.retina.backbones.names import CAFFE, CENTRED, IMAGENET, Normalization
+
+
+@dataclass(frozen=True)
+class Application:
+    """A network of `keras.applications` and the pixels that its published weights want."""
+
+    builder: str
+    normalization: Normalization
+
+
+APPLICATIONS = MappingProxyType(
+    {
+        "densenet121": Application("DenseNet121", IMAGENET),
+        "efficientnet_b0": Application("EfficientNetB0", IMAGENET),
+        "inception_v3": Application("InceptionV3", CENTRED),
+        "mobilenet": Application("MobileNet", CENTRED),
+        "mobilenet_v2": Application("MobileNetV2", CENTRED),
+        "resnet50": Application("ResNet50", CAFFE),
+        "vgg19": Application("VGG19", CAFFE),
+    }
+)
+
+
+def application(name: str, image_size: int, *, library_weights: bool) -> keras.Model:
+    """From normalized pixels to the features of the last convolution.
+
+    With `library_weights`, those that Keras has in its cache or can fetch; Unavailable without.
+    """
+    build = getattr(keras.applications, APPLICATIONS[name].builder)
+    shape = (image_size, image_size, 3)
+    if not library_weights:
+        return without_own_normalization(build(include_top=False, weights=None, input_shape=shape))
+    try:
+        network = build(include_top=False, weights="imagenet", input_shape=shape)
+    # Keras raises a bare Exception when a download fails, and others when a file is damaged.
+    except Exception as error:
+        raise Unavailable(
+            f"Keras's own weights of {name} are neither in its cache (~/.keras/models) nor can "
+            f"they be fetched: {error}; a weights file can be given instead"
+        ) from error
+    return without_own_normalization(network)
+
+
+def without_own_normalization(network: keras.Model) -> keras.Model:
+    """Without the first layers that scale pixels: ours does that, and then says truly what it did.
+
+    The layers themselves are the same ones, with their weights.
+    """
+    own = (keras.layers.Rescaling, keras.layers.Normalization)
+    if not any(isinstance(layer, own) for layer in network.layers):
+        return network
+
+    def call(
+        layer: keras.Layer, *inputs: keras.KerasTensor, **settings: object
+    ) -> keras.KerasTensor:
+        return inputs[0] if isinstance(layer, own) else layer(*inputs, **settings)
+
+    return keras.models.clone_model(network, clone_function=lambda layer: layer, call_function=call)
+
+
+_STEM_FILTERS = 32
+_HEAD_FILTERS = 1280
+_EPSILON = 1e-3
+_MOMENTUM = 0.99
+
+
+@dataclass(frozen=True)
+class _Stage:
+    blocks: int
+    kernel: int
+    stride: int
+    expansion: int
+    filters: int
+
+
+_STAGES = (
+    _Stage(1, 3, 1, 1, 16),
+    _Stage(2, 3, 2, 6, 24),
+    _Stage(2, 5, 2, 6, 40),
+    _Stage(3, 3, 2, 6, 80),
+    _Stage(3, 5, 1, 6, 112),
+    _Stage(4, 5, 2, 6, 192),
+    _Stage(1, 3, 1, 6, 320),
+)
+
+
+def efficientnet_lite0(image_size: int) -> keras.Model:
+    """A Keras model from normalized pixels to the features of the last convolution."""
+    pixels = keras.Input((image_size, image_size, 3), name="pixels")
+    x = _convolution(pixels, "stem", _STEM_FILTERS, kernel=3, stride=2)
+    x = keras.layers.ReLU(6.0, name="stem_relu")(x)
+    block = 0
+    for stage in _STAGES:
+        for repeat in range(stage.blocks):
+            x = _block(x, f"block{block}", stage, stage.stride if repeat == 0 else 1)
+            block += 1
+    x = _convolution(x, "head", _HEAD_FILTERS)
+    x = keras.layers.ReLU(6.0, name="head_relu")(x)
+    return keras.Model(pixels, x, name="efficientnet_lite0")
+
+
+def _block(before: keras.KerasTensor, name: str, stage: _Stage, stride: int) -> keras.KerasTensor:
+    """Expand, filter each channel by itself, project; around it a short cut where shapes allow."""
+    x = before
+    filters = before.shape[-1]
+    if stage.expansion > 1:
+        x = _convolution(x, f"{name}_expand", filters * stage.expansion)
+        x = keras.layers.ReLU(6.0, name=f"{name}_expand_relu")(x)
+    x = keras.layers.DepthwiseConv2D(
+        stage.kernel,
+        strides=stride,
+        padding="same",
+        use_bias=False,
+        depthwise_initializer=_fan_out(),
+        name=f"{name}_depthwise_conv",
+    )(x)
+    x = _normalized(x, f"{name}_depthwise")
+    x = keras.layers.ReLU(6.0, name=f"{name}_depthwise_relu")(x)
+    x = _convolution(x, f"{name}_project", stage.filters)
+    if stride == 1 and filters == stage.filters:
+        x = keras.layers.Add(name=f"{name}_add")([x, before])
+    return x
+
+
+def _convolution(
+    x: keras.KerasTensor, name: str, filters: int, kernel: int = 1, stride: int = 1
+) -> keras.KerasTensor:
+    x = keras.layers.Conv2D(
+        filters,
+        kernel,
+        strides=stride,
+        padding="same",
+        use_bias=False,
+        kernel_initializer=_fan_out(),
+        name=f"{name}_conv",
+    )(x)
+    return _normalized(x, name)
+
+
+def _normalized(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
+    return keras.layers.BatchNormalization(epsilon=_EPSILON, momentum=_MOMENTUM, name=f"{name}_bn")(
+        x
+    )
+
+
+def _fan_out() -> keras.initializers.Initializer:
+    return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="truncated_normal")
+
+
+_PYTORCH_FORM_EPSILON = 1e-5
+_INCEPTION_EPSILON = 1e-3
+_PYTORCH_FORM_MOMENTUM = 0.9
+SUFFIX = "_pytorch"
+"""Ends the names of layers in this form, so that a saved model tells which form it has."""
+
+_RESNET_ENTRY = re.compile(r"conv[345]_block1_([12])_conv")
+_CONVOLUTIONS = (keras.layers.Conv2D, keras.layers.DepthwiseConv2D)
+
+
+def as_in_pytorch(network: keras.Model, name: str) -> keras.Model:
+    """A network like this one with new, untrained layers, whose names end in SUFFIX."""
+    settings = {layer.name: _settings(layer, name) for layer in network.layers}
+    paddings = {
+        layer.name: _padding(layer, settings[layer.name])
+        for layer in network.layers
+        if isinstance(layer, (*_CONVOLUTIONS, keras.layers.AveragePooling2D))
+    }
+
+    def cloned(layer: keras.Layer) -> keras.Layer:
+        padded = {"padding": "valid"} if paddings.get(layer.name) else {}
+        name = f"{layer.name}{SUFFIX}"
+        return layer.__class__.from_config({**settings[layer.name], **padded, "name": name})
+
+    def called(
+        layer: keras.Layer, *inputs: keras.KerasTensor, **arguments: object
+    ) -> keras.KerasTensor:
+        if padding := paddings.get(layer.name.removesuffix(SUFFIX)):
+            inputs = (keras.layers.ZeroPadding2D(padding, name=f"{layer.name}_even")(inputs[0]),)
+        return layer(*inputs, **arguments)
+
+    return keras.models.clone_model(network, clone_function=cloned, call_function=called)
+
+
+def _settings(layer: keras.Layer, name: str) -> dict[str, Any]:
+    """Of a layer, as PyTorch has them, but for the padding inside a convolution or an average."""
+    settings: dict[str, Any] = layer.get_config()
+    if isinstance(layer, keras.layers.BatchNormalization):
+        epsilon = _INCEPTION_EPSILON if name == "inception_v3" else _PYTORCH_FORM_EPSILON
+        return {**settings, "epsilon": epsilon, "momentum": _PYTORCH_FORM_MOMENTUM, "scale": True}
+    if isinstance(layer, keras.layers.ZeroPadding2D):
+        return {**settings, "padding": max(side for pair in layer.padding for side in pair)}
+    if isinstance(layer, keras.layers.Conv2D) and name == "resnet50":
+        return {**settings, "use_bias": False, "strides": _resnet_stride(layer)}
+    return settings
+
+
+def _resnet_stride(layer: keras.layers.Conv2D) -> tuple[int, int]:
+    """PyTorch's ResNet halves the size in a block's second convolution, Keras's in its first."""
+    if entry := _RESNET_ENTRY.fullmatch(layer.name):
+        return (1, 1) if entry[1] == "1" else (2, 2)
+    strides: tuple[int, int] = layer.strides
+    return strides
+
+
+def _padding(layer: keras.Layer, settings: dict[str, Any]) -> int:
+    """How much must be put on every side; zero where Keras's own padding does the same."""
+    is_average = isinstance(layer, keras.layers.AveragePooling2D)
+    is_even = max(settings["strides"]) == 1 and not is_average
+    if settings["padding"] != "same" or is_even:
+        return 0
+    size: int = max(settings["pool_size" if is_average else "kernel_size"])
+    return size // 2
