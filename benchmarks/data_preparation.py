@@ -17,8 +17,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from prumo.data import Request, prepare, remove
-from prumo.environment import ensure, existing, find_framework
+from prumo.datasets.preparation import Request, prepare, remove
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import existing
 from prumo.machine.cpu import read_cpu
 
 LIMIT = 1.0

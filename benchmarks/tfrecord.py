@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.data.formats.example import Example
-from prumo.data.formats.example_writer import written_example
-from prumo.data.formats.tfrecord_writer import write_records
-from prumo.environment import ensure, find_framework
+from prumo.datasets.formats.tfrecord import Example, write_records, written_example
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

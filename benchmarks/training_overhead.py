@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scipy.stats import bootstrap
 
-from prumo.environment import FRAMEWORKS, ensure, find_framework, worker_path
+from prumo.environments.frameworks import FRAMEWORKS, find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.worker_source import worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.measure.launch import clean_environment, thread_environment

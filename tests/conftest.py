@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from prumo.cli import main
-from prumo.environment import ensure, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
 from prumo.errors import UnavailableError
 
 ABSENT_HARDWARE = "absent hardware"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from prumo.data.formats.tfrecord import masked_crc
+from prumo.datasets.formats.tfrecord import masked_crc
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.environment import Environment
+from prumo.environments.store import Environment
 
 if TYPE_CHECKING:
     from pathlib import Path

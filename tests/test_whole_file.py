@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.whole_file import write_whole
+from prumo.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

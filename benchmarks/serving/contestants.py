@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from benchmarks.serving.installation import companion, virtual_environment
 from benchmarks.serving.load import post
-from prumo.environment import ensure, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
 from prumo.machine.cpu import read_cpu
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import sys
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import made_folder
-from prumo.environment.pip import pip_environment
+from prumo.cache import made_folder
+from prumo.environments.pip import pip_environment
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:

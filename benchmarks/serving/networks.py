@@ -15,8 +15,9 @@ import prumo.model
 import prumo_worker
 from benchmarks.serving.installation import FOLDER
 from benchmarks.serving.photographs import SIZE, write_photographs
-from prumo.cache.folder import made_folder
-from prumo.environment import ensure, find_framework
+from prumo.cache import made_folder
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
 from prumo.errors import SetupError
 
 NetworkName = Literal["mobilenet", "vgg19"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -51,3 +51,24 @@ class Series:
 
     def __str__(self) -> str:
         return self.separator.join(map(str, self.parts))
+
+
+NAMES_SHOWN = 8
+
+
+def counted(number: int, noun: str) -> Message:
+    """A number of things.
+
+    >>> str(counted(1, "run")), str(counted(2, "run"))
+    ('1 run', '2 runs')
+    """
+    return Message(f"{{count}} {noun}", {"count": number}, f"{{count}} {noun}s")
+
+
+def listed(names: Sequence[object]) -> Message | Series:
+    """The first names of a list, and how many there are more."""
+    shown = Series(tuple(names[:NAMES_SHOWN]))
+    left = len(names) - NAMES_SHOWN
+    return (
+        Message("{names} and {count} more", {"names": shown, "count": left}) if left > 0 else shown
+    )

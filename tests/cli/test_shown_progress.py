@@ -12,8 +12,8 @@ from rich.console import Console
 
 from prumo.cli.progress import JsonProgress
 from prumo.cli.shown_progress import PlainProgress, StatusProgress
-from prumo.data.advance import Advance
 from prumo.execute.listener_progress import ListenerProgress
+from prumo.progress import Advance
 
 if TYPE_CHECKING:
     from prumo.progress import Progress

@@ -17,8 +17,7 @@ from ruamel.yaml import YAML
 
 from heard_progress import Heard
 from prumo.cli.data import command
-from prumo.data.download import RemoteFile, download
-from prumo.data.fetch import Offer, fetch, offers
+from prumo.datasets.download import Offer, RemoteFile, download, fetch, offers
 from prumo.errors import BusyError, DownloadError, InputError, StorageError
 from prumo_worker.data.catalog import CATALOG
 
@@ -246,7 +245,7 @@ def test_a_data_set_is_fetched_from_its_mirror_when_its_home_is_gone(
     heard = Heard()
     with served() as (place, _):
         offer = Offer(f"{place}gone/", (place,), (FILE,))
-        monkeypatch.setattr("prumo.data.fetch.offers", lambda: {"own": offer})
+        monkeypatch.setattr("prumo.datasets.download.offers", lambda: {"own": offer})
         assert fetch("own", tmp_path, progress=heard) == [tmp_path / "set.bin"]
         fetch("own", tmp_path, progress=heard)
     assert whole(tmp_path)
@@ -260,7 +259,7 @@ def test_the_fetched_folder_can_be_copied_into_a_study(
     monkeypatch.chdir(tmp_path)
     with served() as (place, _):
         offer = Offer(place, (), (FILE,))
-        monkeypatch.setattr("prumo.data.fetch.offers", lambda: {"own": offer})
+        monkeypatch.setattr("prumo.datasets.download.offers", lambda: {"own": offer})
         done = CliRunner().invoke(command, ["fetch", "own", "--to", "my: data, \xfc"])
     study = YAML(typ="safe").load(done.stdout.removeprefix("in a study:  "))
     assert study["workload"]["data"] == {"own": str(tmp_path / "my: data, \xfc")}

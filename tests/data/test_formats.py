@@ -16,8 +16,8 @@ import pytest
 
 import data_files as files
 from data_files import COLOURED, GREY, LABELS, idx_bytes
-from prumo.data.formats import find_source
-from prumo.data.source import EVERYTHING, Subset
+from prumo.datasets.formats import find_source
+from prumo.datasets.source import EVERYTHING, Subset
 from prumo.errors import DataError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from PIL import Image
 
 import data_files as files
 from data_files import COLOURED, GREY
-from prumo.data.formats import find_source
+from prumo.datasets.formats import find_source
 from prumo.errors import DataError
 
 if TYPE_CHECKING:

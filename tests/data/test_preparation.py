@@ -16,8 +16,8 @@ import pytest
 import data_files as files
 from data_files import COLOURED, GREY, LABELS
 from heard_progress import Heard
-from prumo.data import Prepared, Request, Subset, prepare, prepared_sets, remove
-from prumo.data.store import held
+from prumo.datasets.preparation import Prepared, Request, held, prepare, prepared_sets, remove
+from prumo.datasets.source import Subset
 from prumo.errors import BusyError, DataError, InputError, StorageError
 from prumo_worker.data.dataset import open_dataset
 
@@ -95,7 +95,7 @@ def test_files_are_read_again_only_when_they_changed(
         return heard.shown
 
     assert read(mnist.path) == read(mnist.path) == [f"reading {mnist.path}"]
-    monkeypatch.setattr("prumo.data.content.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("prumo.datasets.content.SETTLED_SECONDS", -1.0)
     assert read(mnist.path) == [f"reading {mnist.path}"]
     assert read(mnist.path) == []
     moved = mnist.path.rename(tmp_path / "moved")
@@ -191,7 +191,7 @@ def test_what_is_prepared_is_found_in_a_cache_that_cannot_be_written(
 ) -> None:
     before = prepare(mnist)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    monkeypatch.setattr("prumo.data.content.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("prumo.datasets.content.SETTLED_SECONDS", -1.0)
     moved = replace(mnist, path=mnist.path.rename(tmp_path / "moved"))
     assert prepare(moved).key == before.key
 
@@ -199,7 +199,7 @@ def test_what_is_prepared_is_found_in_a_cache_that_cannot_be_written(
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from prumo.data import Request, prepare, preparation
+from prumo.datasets import Request, prepare, preparation
 class Slow:
     def say(self, text): print(text, flush=True)
     def show(self, text, detail=''): pass

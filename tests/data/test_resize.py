@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from prumo.data import resize
-from prumo.data.resize import resized
+from prumo.datasets import source
+from prumo.datasets.source import resized
 
 RANDOM = np.random.default_rng(2)
 
@@ -44,8 +44,8 @@ def test_images_of_the_right_size_stay_as_they_are() -> None:
 def test_many_images_come_in_order_and_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     images = RANDOM.integers(0, 256, size=(90, 1, 28, 28), dtype=np.uint8)
     each = np.concatenate([all_of(images[i : i + 1], 40) for i in range(90)])
-    monkeypatch.setattr(resize, "_BLOCK_PIXELS", 7 * 1600)
-    monkeypatch.setattr(resize, "_CHUNK_PIXELS", 2 * 1600)
+    monkeypatch.setattr(source, "_BLOCK_PIXELS", 7 * 1600)
+    monkeypatch.setattr(source, "_CHUNK_PIXELS", 2 * 1600)
     blocks = list(resized(images, 40))
     assert [len(block) for block in blocks] == [7] * 12 + [6]
     np.testing.assert_array_equal(np.concatenate(blocks), each)

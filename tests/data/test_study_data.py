@@ -9,7 +9,8 @@ import pytest
 
 import data_files as files
 from heard_progress import Heard
-from prumo.data import StudyData, prepared_sets
+from prumo.datasets.preparation import prepared_sets
+from prumo.datasets.study_data import StudyData
 from prumo.errors import StudyError
 from prumo.progress import Silent
 from study_factory import training_study

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prumo.data.formats.example import Example, read_example
-from prumo.data.formats.example_writer import written_example
-from prumo.data.formats.tfrecord import read_examples
-from prumo.data.formats.tfrecord_writer import shard_name, write_records
+from prumo.datasets.formats.tfrecord import (
+    Example,
+    read_example,
+    read_examples,
+    shard_name,
+    write_records,
+    written_example,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

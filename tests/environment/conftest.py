@@ -7,7 +7,9 @@ import pytest
 
 from fakes_environment import READY, make_index, offline
 from heard_progress import Heard
-from prumo.environment import Environment, ensure, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import Environment
 
 if TYPE_CHECKING:
     from pathlib import Path

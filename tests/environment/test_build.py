@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.environment import find_framework
-from prumo.environment.build import advice_on, choose_build
-from prumo.environment.installers.virtual_environment import VirtualEnvironment
+from prumo.environments.frameworks import find_framework
+from prumo.environments.pip import advice_on, choose_build
+from prumo.environments.virtual_environment import VirtualEnvironment
 from prumo.errors import UnavailableError
 
 SOURCE = VirtualEnvironment("torch", cpu_index="https://nowhere.test/cpu")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes_environment import READY
-from prumo.environment import environments
+from prumo.environments.store import environments
 
 if TYPE_CHECKING:
     import subprocess

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.environment import ensure_companion
-from prumo.environment.framework import LOCKS
+from prumo.environments.framework import LOCKS
+from prumo.environments.setup import ensure_companion
 from prumo.errors import SetupError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from heard_progress import Heard
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
 
 JOB = "torch-to-files"
 
@@ -25,7 +25,7 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The pins of a job, beside those that Prumo brings."""
     folder = tmp_path / "locks"
     (folder / "companions").mkdir(parents=True)
-    monkeypatch.setattr("prumo.environment.companion.LOCKS", folder)
+    monkeypatch.setattr("prumo.environments.setup.LOCKS", folder)
     path = folder / "companions" / f"{JOB}.txt"
     path.write_text("jax==8.0.0\n")
     return path

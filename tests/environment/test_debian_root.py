@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.environment import Request, ensure, environments, existing, find_framework
-from prumo.environment.installers import debian_root
+from prumo.environments import debian_root
+from prumo.environments.framework import Request
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import environments, existing
 from prumo.errors import SetupError, UnavailableError
 
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heard_progress import Heard
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
 
 UNREACHABLE = "http://127.0.0.1:9/debian"
 

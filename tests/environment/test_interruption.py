@@ -16,13 +16,16 @@ import pytest
 
 from fakes_environment import GATE
 from heard_progress import Heard
-from prumo.environment import ensure, environments, find_framework, session
+from prumo.environments import session
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import environments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SET_UP = """
-from prumo.environment import ensure, find_framework
+from prumo.environments import ensure, find_framework
 print(ensure(find_framework("pytorch", machine="cpu")).name)
 """
 DEADLINE_SECONDS = 120

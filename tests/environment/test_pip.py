@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.environment.pip import offered_versions
-from prumo.environment.session import Session
+from prumo.environments.pip import offered_versions
+from prumo.environments.session import Session
 from prumo.errors import SetupError, UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
 
 UNREACHABLE = "http://127.0.0.1:9/simple"
 

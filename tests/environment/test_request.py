@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from prumo.environment import FRAMEWORKS, find_framework
-from prumo.environment.framework import LOCKS
+from prumo.environments.framework import LOCKS
+from prumo.environments.frameworks import FRAMEWORKS, find_framework
 from prumo.errors import InputError
-from prumo.machine.gpu import Gpus
+from prumo.machine.accelerators import Gpus
 from prumo_worker.frameworks import NAMES
 
 
@@ -106,9 +106,9 @@ def test_a_kind_of_machine_can_be_named_in_place_of_the_one_that_is_there() -> N
 
 
 def test_without_a_word_the_machine_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prumo.environment.frameworks.read_gpus", lambda: Gpus((), None, "none"))
+    monkeypatch.setattr("prumo.environments.frameworks.read_gpus", lambda: Gpus((), None, "none"))
     for there, variant in ((True, "tpu"), (False, "cpu")):
-        monkeypatch.setattr("prumo.environment.frameworks.has_tpu", lambda there=there: there)
+        monkeypatch.setattr("prumo.environments.frameworks.has_tpu", lambda there=there: there)
 
         assert find_framework("jax").variant == variant
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes_environment import READY
-from prumo.environment import Environment, ensure, environments, existing, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import Environment, environments, existing
 from prumo.errors import SetupError, StorageError
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.cache.reservation import reserved
-from prumo.environment import environments, existing, find_framework, remove
-from prumo.environment.store import sweep
+from prumo.cache import reserved
+from prumo.environments.frameworks import find_framework
+from prumo.environments.store import environments, existing, remove, sweep
 from prumo.errors import BusyError, InputError
 
 if TYPE_CHECKING:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.environment import Framework, Request, ensure, environments, find_framework
-from prumo.environment.installers.virtual_environment import VirtualEnvironment
+from prumo.environments.framework import Framework, Request
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import environments
+from prumo.environments.virtual_environment import VirtualEnvironment
 from prumo.errors import SetupError
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prumo_worker
-from prumo.environment import worker_path
+from prumo.environments.worker_source import worker_path
 
 if TYPE_CHECKING:
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 
 from command_study import write_study
 from prumo.analyse.forecast.observation import Kind, Subject, command_subject
-from prumo.environment import find_framework
+from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError
 from prumo.execute.event import Activity, StudyStarted
 from prumo.execute.probe import probe

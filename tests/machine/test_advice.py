@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from prumo.machine.advice import Warn, advise
+from prumo.machine.accelerators import Gpus
 from prumo.machine.cpu import Cpu
-from prumo.machine.disk import Disk
-from prumo.machine.gpu import Gpus
-from prumo.machine.host import Host
-from prumo.machine.machine import Machine
-from prumo.machine.memory import Memory
+from prumo.machine.machine import Disk, Host, Machine, Memory
 from prumo.machine.noise import Noise, NoiseNow, Steadiness
+from prumo.report.machine import Warn, advise
 
 GIB = 1024**3
 QUIET_NOW = NoiseNow(

@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from prumo.machine.clock import clock_step_seconds
+from prumo.machine.machine import clock_step_seconds
 
 
 def test_a_coarse_clock_is_found_out_though_it_is_read_often() -> None:

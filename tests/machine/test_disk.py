@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.machine.disk import read_disk
+from prumo.machine.machine import read_disk
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fakes_machine import UnifiedTree
-from prumo.machine.hierarchy import memory_limit, own_place, quota_cores
+from prumo.machine.cgroup import memory_limit, own_place, quota_cores
 
 if TYPE_CHECKING:
     from pathlib import Path

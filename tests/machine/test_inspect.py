@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from prumo.cli.inspect import ALL_CLEAR, command
-from prumo.machine.description import describe
 from prumo.machine.machine import machine_facts
+from prumo.report.machine import describe
 
 if TYPE_CHECKING:
     from pathlib import Path

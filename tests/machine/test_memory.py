@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from prumo.machine.hierarchy import MemoryLimit
-from prumo.machine.memory import read_memory, within
+from prumo.machine.cgroup import MemoryLimit
+from prumo.machine.machine import read_memory, within
 
 GIB = 1024**3
 

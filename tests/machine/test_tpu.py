@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.machine.tpu import has_tpu
+from prumo.machine.accelerators import has_tpu
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes_machine import UnifiedTree
-from prumo.machine.hierarchy import own_place
-from prumo.measure.memory_cap import NoGroup, RunGroup, create_group, memory_group
+from prumo.machine.cgroup import NoGroup, RunGroup, create_group, memory_group, own_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

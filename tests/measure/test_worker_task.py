@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from prumo.environment import worker_path
+from prumo.environments.worker_source import worker_path
 from prumo.measure.worker_task import Terms, WorkerError, WorkerTask, do_task
 from shell_worker import shell_environment
 

@@ -12,7 +12,8 @@ from onnx import TensorProto
 
 import tensorflow_conversion_process as process
 from framework_process import TESTS, run_script
-from prumo.environment import ensure, ensure_companion, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure, ensure_companion
 from prumo.measure.worker_task import Terms, WorkerError
 from prumo.model.conversion import converted, in_framework
 from prumo.model.conversion.agreement import require_agreement

@@ -14,7 +14,7 @@ from prumo.price.own import keep, own_prices
 from prumo.price.price import Kind, Price, Purchase
 from prumo.price.search import Search, find, select
 from prumo.price.table import read_table, table_text
-from prumo.study.machine import Machine
+from prumo.study.settings import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

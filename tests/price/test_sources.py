@@ -13,7 +13,7 @@ from prumo.errors import InputError
 from prumo.price.price import Kind, Unit
 from prumo.price.sources import SOURCES, find_source, read_files
 from prumo.price.sources.document import Origin
-from prumo.study.machine import Machine
+from prumo.study.settings import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 import price_lists as lists
 from heard_progress import Heard
 from price_server import Trouble
-from prumo import http_answer
+from prumo import http
 from prumo.errors import InputError
 from prumo.price.catalog import load_catalog
 from prumo.price.endpoints import ENDPOINTS
@@ -161,7 +161,7 @@ class TestEveryEndpoint:
         self, endpoint: str, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         SERVING[endpoint](service)
-        monkeypatch.setattr(http_answer, "TIMEOUT_SECONDS", 0.25)
+        monkeypatch.setattr(http, "TIMEOUT_SECONDS", 0.25)
         service.troubles = [Trouble(delay_seconds=0.6)]
         heard = Heard()
         assert taken(WISHES[endpoint], heard).kept

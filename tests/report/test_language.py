@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.analyse.wording import counted, listed
 from prumo.errors import InputError
-from prumo.message import Message, Series
+from prumo.message import Message, Series, counted, listed
 from prumo.quantity import MISSING, Estimate, Quantity
 from prumo.report.language import english, language
 

@@ -11,8 +11,9 @@ import pytest
 
 from heard_progress import Heard
 from prepared_photographs import SIZE, entry, graded, jpeg, prepared_folder
-from prumo.data.formats.tfrecord import read_examples
+from prumo.datasets.formats.tfrecord import read_examples
 from prumo.errors import BusyError, DataError, StorageError
+from prumo.files import write_whole
 from prumo.retina.dataset.data_folder import DataFolder
 from prumo.retina.dataset.manifest import write_manifest
 from prumo.retina.fundus.quality import Verdict
@@ -20,7 +21,6 @@ from prumo.retina.records import shards as shards_module
 from prumo.retina.records.card import read_card
 from prumo.retina.records.conversion import convert
 from prumo.retina.records.split import Shares
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from conftest import Prumo

@@ -21,7 +21,7 @@ from retina_networks import description
 from shell_worker import shell_environment
 
 if TYPE_CHECKING:
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
 
 PHOTOGRAPHS = [Path("a.jpg"), Path("b.jpg")]
 

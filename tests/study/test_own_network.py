@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prumo.study import Study, StudyError, fingerprint, load
-from prumo.study.own_network import read_own_network
+from prumo.study.network import read_own_network
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "networks.md"
 NET = """\

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import reference_network
-from prumo.data.resize import resized
+from prumo.datasets.source import resized
 from prumo_worker.networks import NAMES, network
 from prumo_worker.networks.weights import initial_weights
 from smallest_images import SMALLEST

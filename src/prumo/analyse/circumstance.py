@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.analyse.same_computer import same_computers
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message, Series
+from prumo.message import Message, Series, counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

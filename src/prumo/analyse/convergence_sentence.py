@@ -8,8 +8,7 @@ import polars as pl
 
 from prumo.analyse.convergence import FEWEST_STEPS
 from prumo.analyse.metric import metric_of
-from prumo.analyse.wording import listed
-from prumo.message import Message
+from prumo.message import Message, listed
 from prumo.quantity import Estimate, Quantity
 
 if TYPE_CHECKING:

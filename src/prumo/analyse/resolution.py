@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from prumo.analyse.metric import Kind, metric_of
-from prumo.analyse.wording import listed
-from prumo.message import Message
+from prumo.message import Message, listed
 from prumo.quantity import Quantity
 
 if TYPE_CHECKING:

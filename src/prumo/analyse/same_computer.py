@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.analyse.wording import listed
-from prumo.message import Message, Series
+from prumo.message import Message, Series, listed
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from prumo.analyse.factorial import term_label
 from prumo.analyse.metric import metric_of
-from prumo.analyse.wording import listed
-from prumo.message import Message
+from prumo.message import Message, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,8 +14,7 @@ from prumo.analyse.outlier import grubbs_p_value
 from prumo.analyse.resolution import coarse_clock
 from prumo.analyse.summary import summarise
 from prumo.analyse.warning_kind import WarningKind
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message
+from prumo.message import Message, counted, listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

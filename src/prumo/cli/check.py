@@ -12,7 +12,7 @@ import click
 from prumo.cli.console import table_console
 from prumo.cli.shown_progress import shown_progress
 from prumo.cli.study_file import load_study, scale_option
-from prumo.environment import find_framework
+from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
 from prumo.execute.equality_check import check_equality
 from prumo.execute.study_run import default_results

@@ -15,7 +15,9 @@ from prumo.cli.shown_progress import shown_progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.data import Examination, Known, Prepared
+    from prumo.datasets.download import Known
+    from prumo.datasets.preparation import Prepared
+    from prumo.datasets.study_data import Examination
 
 SOME_WRONG = 1
 _SHOWN_LINES = 20
@@ -62,7 +64,7 @@ def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool
     Every file is checked against its published checksum. A download that stopped goes on where it
     was when it is called again.
     """
-    from prumo.data.fetch import fetch as fetch_files  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.download import fetch as fetch_files  # noqa: PLC0415 (each command needs its own)
 
     folder = folder or Path("data") / name
     with shown_progress() as progress:
@@ -84,7 +86,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 
     Exit codes: 0 nothing is wrong, 1 something is, 2 there is nothing to read.
     """
-    from prumo.data import examine  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.study_data import examine  # noqa: PLC0415 (each command needs its own)
 
     found = examine(path, dataset)
     if as_json:
@@ -100,7 +102,8 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def listing(as_json: bool) -> None:
     """List the known data sets, and what is prepared in the cache."""
-    from prumo.data import known_sets, prepared_sets  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.download import known_sets  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
 
     known, prepared = known_sets(), prepared_sets()
     if as_json:
@@ -128,8 +131,8 @@ def remove(names: tuple[str, ...], as_json: bool) -> None:
 
     Files that you named or fetched are never touched.
     """
-    from prumo.data import prepared_sets  # noqa: PLC0415 (each command needs its own)
-    from prumo.data import remove as remove_prepared  # noqa: PLC0415 (as above)
+    from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.preparation import remove as remove_prepared  # noqa: PLC0415 (as above)
 
     if names == ("all",):
         names = tuple({found.dataset for found in prepared_sets()})

@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from prumo.machine.advice import Advice, advise
-from prumo.machine.description import Section, describe
 from prumo.machine.machine import inspect_machine, machine_facts
+from prumo.report.machine import Advice, Section, advise, describe
 
 ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
 

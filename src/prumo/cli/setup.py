@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.shown_progress import shown_progress
-from prumo.environment import ensure, environments, find_framework, remove, study_requests
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.store import environments, remove
+from prumo.environments.study_requests import study_requests
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.environment import Environment, Request
+    from prumo.environments.framework import Request
+    from prumo.environments.store import Environment
 
 EPILOG = """\b
 Examples:

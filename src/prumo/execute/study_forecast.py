@@ -13,14 +13,14 @@ from prumo.analyse.forecast.forecast import simulate
 from prumo.analyse.forecast.forecast_check import COLUMNS, forecast_against_fact
 from prumo.analyse.forecast.forecast_summary import Bill, summarise
 from prumo.analyse.forecast.observation import command_subject, observation_of, subject_of
-from prumo.data import StudyData
+from prumo.datasets.study_data import StudyData
 from prumo.errors import InputError, PrumoError
 from prumo.execute.event import Remark
 from prumo.execute.listener_progress import ListenerProgress
 from prumo.execute.probe import Probe, probe
 from prumo.execute.probe_choice import chosen_for_probe
+from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
-from prumo.machine.gpu import read_gpus
 from prumo.price.catalog import load_catalog
 from prumo.price.price import Purchase
 from prumo.price.rate import rate_of

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prumo.execute.table_mapping import FactorSource, TableMapping
     from prumo.execute.table_measurement import Measurement
     from prumo.study import Level, Scenario
-    from prumo.study.section_file import SectionFile
+    from prumo.study.document import SectionFile
 
 
 @dataclass(frozen=True)

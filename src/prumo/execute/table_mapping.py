@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, WithJsonSchema
 
 from prumo.errors import did_you_mean
+from prumo.study.document import SectionFile, read_section
 from prumo.study.problem import Problem, study_error
 from prumo.study.section import LevelField, Section, Text, WholeNumber, refused, written_as
-from prumo.study.section_file import SectionFile, read_section
 
 _SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
 _BYTES = {"B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.execute.table_mapping import MetricSource, TableMapping
-    from prumo.study.section_file import SectionFile
+    from prumo.study.document import SectionFile
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 import platform
 from dataclasses import dataclass
 
-from prumo.machine.hierarchy import quota_cores
+from prumo.machine.cgroup import quota_cores
 from prumo.machine.kernel import PROC, read_text
 
 _VECTOR_FLAGS = {

@@ -2,16 +2,163 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import psutil
+
+from prumo.machine.accelerators import Gpus, read_gpus
+from prumo.machine.cgroup import MemoryLimit, memory_limit
 from prumo.machine.cpu import Cpu, read_cpu
-from prumo.machine.disk import Disk, read_disk
-from prumo.machine.gpu import Gpus, read_gpus
-from prumo.machine.host import Host, read_host
-from prumo.machine.memory import Memory, read_memory
+from prumo.machine.kernel import read_text
 from prumo.machine.noise import Noise, measure_noise, noise_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+READINGS = 200
+
+
+def clock_step_seconds(clock: Callable[[], int] = time.perf_counter_ns) -> float:
+    """The shortest span the clock can tell from nothing, looking at it included.
+
+    >>> ticks = iter(range(0, 16_000_000 * 400, 16_000_000))
+    >>> clock_step_seconds(lambda: next(ticks))
+    0.016
+    """
+    steps: list[int] = []
+    before = clock()
+    while len(steps) < READINGS:
+        # A coarse clock stands still for many readings, and then moves by its step.
+        if (now := clock()) != before:
+            steps.append(now - before)
+            before = now
+    return min(steps) / 1e9
+
+
+_CONTAINER_MARKS = {"docker": Path("/.dockerenv"), "podman": Path("/run/.containerenv")}
+_PRODUCT = Path("/sys/class/dmi/id")
+
+
+@dataclass(frozen=True)
+class Host:
+    """Name, system and surroundings."""
+
+    name: str
+    system: str
+    kernel: str
+    python: str
+    product: str | None
+    """Maker and model from the firmware; a cloud puts its instance type here."""
+    container: str | None
+    clock_step_seconds: float
+    """The shortest span that its clock can tell."""
+
+
+def read_host() -> Host:
+    """Look at the host."""
+    return Host(
+        name=platform.node(),
+        system=_system(),
+        kernel=f"{platform.system()} {platform.release()}",
+        python=platform.python_version(),
+        product=_product(),
+        container=_container(),
+        clock_step_seconds=clock_step_seconds(),
+    )
+
+
+def _system() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.platform(terse=True)
+
+
+def _product() -> str | None:
+    words = [read_text(_PRODUCT / name) for name in ("sys_vendor", "product_name")]
+    return " ".join(word for word in words if word) or None
+
+
+def _container() -> str | None:
+    if "KUBERNETES_SERVICE_HOST" in os.environ:
+        return "kubernetes"
+    marked = (name for name, mark in _CONTAINER_MARKS.items() if mark.exists())
+    # systemd's convention: whoever starts a container names itself in this variable, so spelt.
+    return next(marked, os.environ.get("container") or None)  # noqa: SIM112
+
+
+@dataclass(frozen=True)
+class Disk:
+    """The file system that holds a path."""
+
+    path: str
+    filesystem: str | None
+    mount: str | None
+    size_bytes: int
+    free_bytes: int
+    """What an ordinary user may still write."""
+
+
+def read_disk(path: Path) -> Disk:
+    """Look at the disk under a path; for one that does not exist yet, at its nearest parent."""
+    place = path.resolve()
+    while not place.exists():
+        place = place.parent
+    usage = psutil.disk_usage(str(place))
+    mount, filesystem = _mount_of(place)
+    return Disk(str(place), filesystem, mount, usage.total, usage.free)
+
+
+def _mount_of(place: Path) -> tuple[str | None, str | None]:
+    mounts = [
+        (part.mountpoint, part.fstype)
+        for part in psutil.disk_partitions(all=True)
+        if place.is_relative_to(Path(part.mountpoint))
+    ]
+    # Of two mounts on one point the later hides the earlier, so ties go to the last.
+    return max(reversed(mounts), key=lambda mount: len(mount[0]), default=(None, None))
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory in bytes."""
+
+    total_bytes: int
+    limit_bytes: int | None
+    """The tightest limit of the control groups; None when the whole machine is allowed."""
+    usable_bytes: int
+    """The total or the limit, whichever is less."""
+    available_bytes: int
+    """What can be had now without swapping and within the limit."""
+    swap_total_bytes: int
+    swap_used_bytes: int
+
+
+def read_memory() -> Memory:
+    """Look at the memory."""
+    machine, swap = psutil.virtual_memory(), psutil.swap_memory()
+    return within(memory_limit(), machine.total, machine.available, swap.total, swap.used)
+
+
+def within(
+    limit: MemoryLimit | None, total: int, available: int, swap_total: int, swap_used: int
+) -> Memory:
+    """The machine's memory under a limit; one above the machine's memory is none."""
+    binding = limit if limit and limit.limit_bytes < total else None
+    return Memory(
+        total_bytes=total,
+        limit_bytes=binding.limit_bytes if binding else None,
+        usable_bytes=binding.limit_bytes if binding else total,
+        available_bytes=min(available, binding.free_bytes) if binding else available,
+        swap_total_bytes=swap_total,
+        swap_used_bytes=swap_used,
+    )
 
 
 @dataclass(frozen=True)

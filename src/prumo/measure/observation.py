@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prumo.machine.cgroup import memory_group
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
-from prumo.measure.memory_cap import memory_group
 from prumo.measure.sampling import SamplerProcess
 from prumo.results.folder import LOG_FILE, SAMPLES_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prumo.machine.cgroup import RunGroup
     from prumo.measure.guard.order import Ending
     from prumo.measure.interruption import Interruption
     from prumo.measure.launch import Launch
-    from prumo.measure.memory_cap import RunGroup
     from prumo.results.record import SamplerCost
     from prumo.study import MeasureSettings
 

@@ -9,21 +9,21 @@ import shutil
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from prumo.environment import worker_path
+from prumo.environments.worker_source import worker_path
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.machine.cpu import read_cpu
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
 from prumo.measure.worker import worker_launch
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
 from prumo.results.proof import Answer, NoAnswer, read_proof
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
     from prumo.measure.guard.order import Ending
     from prumo.study.architecture import Architecture
 

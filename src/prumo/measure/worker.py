@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from prumo.environment import ensure, find_framework, worker_path
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
+from prumo.environments.worker_source import worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.measure.launch import Launch, clean_environment, thread_environment
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
     from prumo.progress import Progress
     from prumo.study import Level, Study
 

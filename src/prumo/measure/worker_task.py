@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, StorageError
+from prumo.files import write_whole
+from prumo.machine.cgroup import memory_group
 from prumo.machine.cpu import read_cpu
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
 from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.measure.journal import GrowingJournal
-from prumo.measure.memory_cap import memory_group
 from prumo.measure.verdict import Evidence, judge
 from prumo.measure.worker import worker_launch
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
 from prumo.results.record import Verdict
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from prumo.environment import Environment
+    from prumo.environments.store import Environment
     from prumo.measure.guard.order import Ending
     from prumo.measure.journal import Event
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from prumo.data.threads import in_threads
+from prumo.datasets.threads import in_threads
 from prumo.errors import DataError, InputError
-from prumo.model.file_hash import file_sha256
+from prumo.files import file_sha256
 from prumo.model.manifest import FundusPreprocessing
 from prumo.model.preprocessing import MOST_PIXELS, PreparedImage, preprocessing
 from prumo.model.preprocessing.bad_image import BadImageError

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import cache_error, cache_folder, made_folder
-from prumo.cache.reservation import reserved
+from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.errors import InputError
+from prumo.files import write_whole
 from prumo.price.table import read_table, table_text
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from prumo.study.machine import PROVIDER, REGION, SKU
+from prumo.study.settings import PROVIDER, REGION, SKU
 
 
 class Purchase(StrEnum):

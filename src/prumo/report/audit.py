@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.results.tables import Results
     from prumo.study import Level
-    from prumo.study.section_file import SectionFile
+    from prumo.study.document import SectionFile
 
 _COLOURS = {
     Judgement.AGREES: "green",

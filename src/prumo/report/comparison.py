@@ -23,9 +23,8 @@ from prumo.analyse.metric import Kind, metric_of
 from prumo.analyse.money.costing import kept_costing
 from prumo.analyse.ratio import geometric_mean
 from prumo.analyse.unproven import unproven
-from prumo.analyse.wording import listed
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message
+from prumo.message import Message, listed
 from prumo.quantity import MISSING
 from prumo.report.content import headline_metrics
 from prumo.report.label import levels_label

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo.errors import StorageError
-from prumo.whole_file import write_whole
+from prumo.files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,7 @@ import polars as pl
 
 from prumo.analyse.metric import Better, metric_of
 from prumo.analyse.money.same_work import by_work, work_factors
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message, Series
+from prumo.message import Message, Series, counted, listed
 from prumo.quantity import Estimate, Quantity
 from prumo.report.label import levels_label, scenario_label
 

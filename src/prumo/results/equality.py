@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.study.architecture import Architecture
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

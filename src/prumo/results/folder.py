@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, InputError, StorageError
+from prumo.files import write_whole
 from prumo.results.record import FORMAT, RunRecord
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.price.rate import Rate
 from prumo.results.unreadable_reason import unreadable_reason
-from prumo.whole_file import write_whole
 
 FORECAST_FILE = "forecast.json"
 FORMAT = 1

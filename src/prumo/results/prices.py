@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.price.exchange import Exchange
 from prumo.price.rate import Rate
 from prumo.results.unreadable_reason import unreadable_reason
 from prumo.study import Study
 from prumo.study.parameters import MACHINE_NAMES
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from prumo.results.tables import Results

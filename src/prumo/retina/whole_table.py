@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from prumo.errors import StorageError
-from prumo.whole_file import write_whole
+from prumo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,19 +1,28 @@
 """The question: factors, levels, designs → scenarios → runs. Pure."""
 
 from prumo.errors import StudyError
-from prumo.study.cost import CostSettings
-from prumo.study.file import load
-from prumo.study.identity import fingerprint
-from prumo.study.invocation import Invocation, invocation_for
-from prumo.study.machine import Machine
-from prumo.study.measure import MeasureSettings
-from prumo.study.model import Study
-from prumo.study.order import Order, ordered_runs, round_runs
-from prumo.study.plan import Plan, plan_of, scenario_count
-from prumo.study.replication import Adaptive
+from prumo.study.model import Study, load
+from prumo.study.plan import Plan, fingerprint, plan_of, scenario_count
 from prumo.study.rule import Rule, RuleError
 from prumo.study.scenario import Level, Run, Scenario, level_text, scenario_name
-from prumo.study.workload import Command, Imported, Metrics, Retina, Training
+from prumo.study.settings import (
+    Adaptive,
+    CostSettings,
+    Machine,
+    MeasureSettings,
+    Order,
+    ordered_runs,
+    round_runs,
+)
+from prumo.study.workload import (
+    Command,
+    Imported,
+    Invocation,
+    Metrics,
+    Retina,
+    Training,
+    invocation_for,
+)
 
 __all__ = [
     "Adaptive",

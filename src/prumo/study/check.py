@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import StudyError, did_you_mean
 from prumo.study.design import Space
-from prumo.study.invocation import RUN_PLACEHOLDERS, placeholders
-from prumo.study.parameters import MACHINE_NAMES, is_given, names_machine, parameter_levels, place
+from prumo.study.parameters import (
+    MACHINE_NAMES,
+    check_value,
+    is_given,
+    names_machine,
+    parameter_levels,
+    parameters_of,
+    place,
+)
 from prumo.study.plan import allowed_count, occurring, scenario_count
 from prumo.study.problem import Problem, shown
-from prumo.study.replication import Adaptive
 from prumo.study.retina_check import (
     retina_problems,
     retina_scenario_problems,
     retina_value_problems,
 )
 from prumo.study.rule import Rule, RuleError
+from prumo.study.settings import Adaptive
 from prumo.study.training_parameters import DATASETS
-from prumo.study.typed_parameters import check_value, parameters_of
-from prumo.study.workload import Command, Retina, Training
+from prumo.study.workload import RUN_PLACEHOLDERS, Command, Retina, Training, placeholders
 from prumo_worker.data.catalog import CATALOG, GENERATED
 from prumo_worker.metric_names import RETINA_METRICS, TRAINING_METRICS
 from prumo_worker.networks import NetworkError, network

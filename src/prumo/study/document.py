@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from prumo.errors import StudyError
-from prumo.study.problem import KeyPath, Problem, study_error
+from prumo.errors import StudyError, did_you_mean
+from prumo.study.problem import KeyPath, Problem, problems_of, shown, study_error
+from prumo.study.section import Section
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from ruamel.yaml.nodes import Node
+
 
 # Far above any study, far below what a bomb of aliases or brackets needs.
 _DEEPEST = 12
@@ -132,3 +136,69 @@ class _Reader:
 
     def _note(self, path: KeyPath, message: str) -> None:
         self.problems.append(Problem(path, message))
+
+
+_LARGEST_BYTES = 4_000_000
+
+
+def read_text(file: Path, purpose: str) -> str:
+    """The file's text; StudyError says why there is none, with `purpose` as in "a study"."""
+    try:
+        if file.is_dir():
+            raise StudyError(f"is a folder, not the file of {purpose}", file=file)
+        with file.open("rb") as stream:
+            content = stream.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError:
+        raise StudyError(f"no such file{_near(file)}", file=file) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StudyError(f"cannot be read: {reason}", file=file) from None
+    if len(content) > _LARGEST_BYTES:
+        raise StudyError(f"is too large for {purpose}", file=file)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise StudyError("is not a text file in UTF-8", file=file) from None
+
+
+def _near(file: Path) -> str:
+    """Name a file beside the missing one, if there is one with nearly its name."""
+    try:
+        beside = [other.name for end in ("y*ml", "py") for other in file.parent.glob(f"*.{end}")]
+    except (OSError, ValueError):
+        return ""
+    hint = did_you_mean(file.name, beside)
+    return f"; {hint}" if "did you mean" in hint else ""
+
+
+SectionT = TypeVar("SectionT", bound=Section)
+
+
+@dataclass(frozen=True)
+class SectionFile(Generic[SectionT]):
+    """What a file says, and in which line it says it."""
+
+    file: Path
+    section: SectionT
+    lines: Mapping[KeyPath, int]
+
+    def error(self, path: KeyPath, message: str) -> StudyError:
+        """An error at a place of this file."""
+        return study_error([Problem(path, message)], self.lines, self.file)
+
+
+def read_section(
+    file: Path, kind: type[SectionT], purpose: str, *, numbers_as_written: bool = False
+) -> SectionFile[SectionT]:
+    """Read a YAML file as a section; StudyError names the file, the lines and the keys.
+
+    `purpose` says what the file is for, as in "the claims".
+    """
+    document = read_document(read_text(file, purpose), file, numbers_as_written=numbers_as_written)
+    if not isinstance(document.data, dict):
+        raise StudyError(f"should be a mapping of keys, not {shown(document.data)}", file=file)
+    try:
+        section = kind.model_validate(document.data)
+    except ValidationError as error:
+        raise study_error(problems_of(error), document.lines, file) from None
+    return SectionFile(file, section, document.lines)

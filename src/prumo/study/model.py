@@ -1,31 +1,41 @@
 """A study: the question, as its file puts it."""
 
+from __future__ import annotations
+
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
 from ruamel.yaml import YAML
 
 from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.check import problems
-from prumo.study.cost import CostSettings
 from prumo.study.design import DesignField, Full
-from prumo.study.machine import Machine
-from prumo.study.measure import MeasureSettings
-from prumo.study.order import Order, OrderField
-from prumo.study.own_network import OwnNetwork, names_file, read_own_network
+from prumo.study.document import read_document, read_text
+from prumo.study.network import OwnNetwork, names_file, read_own_network
 from prumo.study.parameters import parameter_levels
 from prumo.study.plan import scenarios
-from prumo.study.problem import KeyPath, Problem, problems_of, study_error
-from prumo.study.replication import Replications
+from prumo.study.problem import KeyPath, Problem, problems_of, shown, study_error
 from prumo.study.rule import RuleSource
 from prumo.study.scenario import Level, Scenario
 from prumo.study.section import LevelField, Section, Text, refused, written_as
+from prumo.study.settings import (
+    CostSettings,
+    Machine,
+    MeasureSettings,
+    Order,
+    OrderField,
+    Replications,
+)
 from prumo.study.training_parameters import FrameworkName, Version
 from prumo.study.workload import Retina, Training, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 
 _NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
 
@@ -108,7 +118,6 @@ class Study(Section):
     @classmethod
     def load(cls, path: Path | str) -> "Study":
         """Read a study from its file; StudyError says what is wrong and where."""
-        from prumo.study.file import load  # noqa: PLC0415 (the reader builds studies)
 
         return load(Path(path))
 
@@ -227,3 +236,19 @@ class Study(Section):
             return []
         rest = {key: value for key, value in data.items() if key not in wrong}
         return problems(cls.model_validate({"name": "unnamed", **rest}, context=origin))
+
+
+def load(path: str | Path, networks: Mapping[str, Sequence[Any]] | None = None) -> Study:
+    """Read and check a study file; StudyError names the file, the lines and the keys.
+
+    The networks of its own that the study names come from files beside it. Where the layers of
+    networks are given, there are no others and no file of a network is read.
+    """
+    file = Path(path)
+    text = read_text(file, "a study")
+    document = read_document(text, file)
+    if not isinstance(document.data, dict):
+        raise StudyError(f"should be a mapping of keys, not {shown(document.data)}", file=file)
+    own = {name: OwnNetwork(name, tuple(layers)) for name, layers in (networks or {}).items()}
+    origin = Origin(file, text, document.lines, own, reads_networks=networks is None)
+    return Study.from_dict(document.data, origin)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -9,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from prumo.study.design import MOST_LISTED, DesignError, Full, Space
 from prumo.study.parameters import constants, contribution, factors_behind
-from prumo.study.replication import replication_range
 from prumo.study.rule import Rule
 from prumo.study.scenario import Scenario
+from prumo.study.settings import replication_range
+from prumo.study.workload import Retina, Training
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -136,3 +139,40 @@ class _Selection:
         return all(rule.holds(values) for rule in self._only) and not any(
             rule.holds(values) for rule in self._exclude
         )
+
+
+_LENGTH = 16
+
+
+def fingerprint(study: Study, scenario: Scenario) -> str:
+    """Hash what decides about a run's figures.
+
+    How often it is sampled, when it is given up and where files lie is left out.
+    """
+    conditions = study.measure.model_dump(include={"threads", "affinity", "warmup_steps"})
+    content = {
+        "workload": _workload(study, scenario),
+        "parameters": dict(scenario.parameters),
+        "conditions": conditions,
+    }
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
+
+
+def _workload(study: Study, scenario: Scenario) -> dict[str, object]:
+    if isinstance(study.workload, Retina):
+        return {
+            "kind": "retina",
+            "version": study.framework_version("tensorflow"),
+            "data_given": study.workload.data is not None,
+        }
+    if not isinstance(study.workload, Training):
+        return study.workload.model_dump(mode="json")
+    own = study.own_network(str(scenario.parameters["network"]))
+    layers = {"layers": own.layers} if own else {}
+    return {
+        **layers,
+        "kind": "training",
+        "version": study.framework_version(str(scenario.parameters["framework"])),
+        "data_given": scenario.parameters["dataset"] in study.workload.data,
+    }

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from prumo.errors import did_you_mean
-from prumo.study.own_network import names_file
+from prumo.study.network import names_file
 from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from prumo.analyse.claims.claim import Claim, Claims, Stated
     from prumo.analyse.claims.claim_figure import Group
     from prumo.analyse.claims.claim_scope import Levels, Scenarios
-    from prumo.study.section_file import SectionFile
+    from prumo.study.document import SectionFile
 
 _FROM_RATIO: dict[str, Callable[[float], float]] = {
     "times_less": lambda ratio: 1 / ratio,

@@ -9,9 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
+from prumo.study.document import SectionFile, read_section
 from prumo.study.scenario import level_text
 from prumo.study.section import Section, Text, refused
-from prumo.study.section_file import SectionFile, read_section
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?"
 _FORMS = {

@@ -16,8 +16,8 @@ import numpy as np
 from prumo.analyse.forecast.forecast import simulate
 from prumo.analyse.forecast.observation import Kind, Subject, observation_of
 from prumo.analyse.forecast.work import training_work
-from prumo.analyse.wording import counted
 from prumo.machine.accelerator import find_accelerator, processor
+from prumo.message import counted
 from prumo.results.forecast import CONFIDENCE, Span
 from prumo.results.prices import machine_label
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from prumo.analyse.forecast.estimate import LAYER_SECONDS, PASSES, reached_flops
 from prumo.analyse.forecast.forecast_text import DIGITS, estimate_of
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message
+from prumo.message import Message, counted, listed
 from prumo.quantity import Quantity
 from prumo.results.forecast import CONFIDENCE, Span
 

@@ -11,8 +11,7 @@ import polars as pl
 from prumo.analyse.forecast.forecast_text import DIGITS
 from prumo.analyse.money.cost import priced
 from prumo.analyse.money.costing import cost_settings
-from prumo.analyse.wording import counted
-from prumo.message import Message
+from prumo.message import Message, counted
 from prumo.quantity import Estimate, Quantity
 from prumo.results.prices import rates_of
 from prumo.results.record import Verdict

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message
+from prumo.message import Message, counted, listed
 from prumo.quantity import Estimate, Quantity
 
 if TYPE_CHECKING:

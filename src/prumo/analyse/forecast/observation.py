@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from prumo.analyse.forecast.work import training_work
-from prumo.environment import find_framework
+from prumo.environments.frameworks import find_framework
 from prumo.errors import PrumoError
 from prumo.results.record import Verdict
 from prumo.study import Training

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from prumo.analyse.money.candidate import Strategy
 from prumo.analyse.money.difference import Aspect, chance
-from prumo.analyse.wording import listed
-from prumo.message import Message
+from prumo.message import Message, listed
 from prumo.quantity import Estimate, Quantity
 
 if TYPE_CHECKING:

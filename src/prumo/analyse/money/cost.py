@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.analyse.wording import counted
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message
+from prumo.message import Message, counted
 from prumo.price.billing import rule
 from prumo.price.price import Unit
 from prumo.study import CostSettings

@@ -12,8 +12,7 @@ from prumo.analyse.money.cost import billed_metric, cost_metric, currencies, pri
 from prumo.analyse.money.costing_note import age_notes, core_notes, missing_notes
 from prumo.analyse.money.energy import CO2_OF, grids, with_energy
 from prumo.analyse.same_computer import same_computers
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message
+from prumo.message import Message, counted, listed
 from prumo.price.price import Purchase
 from prumo.quantity import Quantity
 from prumo.results.prices import rates_of

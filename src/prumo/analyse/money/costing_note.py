@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.analyse.warning import unreadable_message
-from prumo.analyse.wording import counted, listed
-from prumo.message import Message
+from prumo.message import Message, counted, listed
 from prumo.price.lint import MAX_AGE_DAYS
 from prumo.study import Imported
 

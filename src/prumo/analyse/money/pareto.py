@@ -12,8 +12,7 @@ from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.analyse.money.candidate import figures_of
 from prumo.analyse.money.chance import FEWEST_RUNS, exact_mean, plausible_means
 from prumo.analyse.money.same_work import by_work
-from prumo.analyse.wording import listed
-from prumo.message import Message
+from prumo.message import Message, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,9 +14,9 @@ from prumo.endpoint.exchange.address import LOCAL_HOST, Address, free_port, requ
 from prumo.endpoint.targets import Server, port_environment
 from prumo.endpoint.targets.process_facts import listening_ports, program_of
 from prumo.errors import InputError
+from prumo.machine.processes import descendants, signal_all
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.process import GuardedProcess
-from prumo.measure.process_tree import descendants, signal_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

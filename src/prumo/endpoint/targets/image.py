@@ -14,7 +14,7 @@ from prumo.endpoint.targets.engine import PROGRAM, complaint, docker, inspected,
 from prumo.endpoint.targets.model_folder import model_folder
 from prumo.endpoint.targets.process_facts import control_groups_of, listening_ports, program_of
 from prumo.errors import InputError
-from prumo.measure.process_tree import descendants
+from prumo.machine.processes import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,9 +6,9 @@ import signal
 from contextlib import suppress
 from dataclasses import asdict
 
+from prumo.machine.processes import kill_own_descendants
 from prumo.measure.guard.order import Order
 from prumo.measure.guard.watch import Watch, become_subreaper
-from prumo.measure.process_tree import kill_own_descendants
 
 LIFELINE = 0
 REPORT = 1

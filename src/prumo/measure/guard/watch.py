@@ -14,15 +14,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.measure.guard.log import CappedLog
-from prumo.measure.guard.order import Ending
-from prumo.measure.process_tree import (
+from prumo.machine.processes import (
     descendants,
     kill_own_descendants,
     living_descendants,
     resident_bytes,
     signal_all,
 )
+from prumo.measure.guard.log import CappedLog
+from prumo.measure.guard.order import Ending
 
 if TYPE_CHECKING:
     from prumo.measure.guard.order import Order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from prumo.machine.nvml import Nvml, NvmlError, NvmlUnsupportedError, open_nvml
+from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError, open_nvml
 from prumo.measure.sampler.sensor import UNKNOWN
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from prumo.measure.process_tree import descendants, kernel_lists_children
+from prumo.machine.processes import descendants, kernel_lists_children
 from prumo.measure.sampler.sensor import UNKNOWN, Rate
 
 if TYPE_CHECKING:

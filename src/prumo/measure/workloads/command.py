@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from prumo.environment import worker_path
+from prumo.environments.worker_source import worker_path
 from prumo.machine.cpu import read_cpu
 from prumo.measure.journal import Event, journal_metrics
 from prumo.measure.launch import Launch, thread_environment

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from prumo.environment.study_requests import RETINA_FRAMEWORK
-from prumo.measure.device import require_device
+from prumo.environments.study_requests import RETINA_FRAMEWORK
+from prumo.machine.accelerators import require_device
 from prumo.measure.journal import Event, journal_metrics
 from prumo.measure.worker import Environments, worker_launch, worker_threads
 from prumo.results.folder import JOURNAL_FILE

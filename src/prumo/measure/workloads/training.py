@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.data import StudyData
-from prumo.measure.device import require_device
+from prumo.datasets.study_data import StudyData
+from prumo.machine.accelerators import require_device
 from prumo.measure.journal import Event, journal_metrics
 from prumo.measure.worker import Environments, worker_launch, worker_threads
 from prumo.results.folder import JOURNAL_FILE

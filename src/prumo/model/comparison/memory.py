@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from prumo.measure.process_tree import descendants
+from prumo.machine.processes import descendants
 
 _KIBIBYTE = 1024
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.cache.folder import LOGS, made_folder
-from prumo.environment import ensure_companion
+from prumo.cache import LOGS, made_folder
+from prumo.environments.setup import ensure_companion
 from prumo.errors import StorageError
-from prumo.machine.memory import read_memory
+from prumo.machine.machine import read_memory
 from prumo.measure.worker import Environments
 from prumo.measure.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 from prumo.model.conversion.canonical_form import make_canonical

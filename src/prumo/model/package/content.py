@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError
-from prumo.model.file_hash import file_sha256
+from prumo.files import file_sha256
 from prumo.model.manifest import MANIFEST_FILE, SEEN_FILE
 
 if TYPE_CHECKING:

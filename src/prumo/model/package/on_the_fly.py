@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import discard, made_folder
+from prumo.cache import discard, made_folder
 from prumo.errors import InputError
 from prumo.model.manifest import MANIFEST_FILE
 from prumo.model.package import open_package

@@ -7,11 +7,11 @@ import shutil
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, StorageError
+from prumo.files import write_whole
 from prumo.model.manifest import MANIFEST_FILE
 from prumo.model.package.archive import ENDINGS, is_archive_name, pack
 from prumo.model.package.content import hashes, listed_files, require_named_parts, version_of
 from prumo.model.package.manifest_file import manifest_text, read_manifest
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

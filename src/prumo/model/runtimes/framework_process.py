@@ -9,7 +9,9 @@ from contextlib import suppress
 from importlib.util import find_spec
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from prumo.environment import existing, find_framework, worker_path
+from prumo.environments.frameworks import find_framework
+from prumo.environments.store import existing
+from prumo.environments.worker_source import worker_path
 from prumo.errors import InputError, UnavailableError
 from prumo.measure.launch import clean_environment, thread_environment
 from prumo.model.runtimes import NetworkError

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
-from prumo.model.file_hash import file_sha256
+from prumo.files import file_sha256
 from prumo.model.source import Source, Told
 
 if TYPE_CHECKING:

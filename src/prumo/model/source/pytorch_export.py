@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
-from prumo.model.file_hash import file_sha256
+from prumo.files import file_sha256
 from prumo.model.source import Source, Told
 from prumo.model.source.json_objects import objects_in
 

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from prumo.errors import InputError
-from prumo.model.file_hash import file_sha256
+from prumo.files import file_sha256
 from prumo.model.source import Source, Told
 from prumo.model.source.protobuf import messages
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from prumo.errors import DownloadError
-from prumo.http_answer import BrokenConnectionError, chunks, opened
+from prumo.http import BrokenConnectionError, chunks, opened
 from prumo.version import __version__
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from prumo.errors import InputError
 from prumo.price.price import Kind, Price, Unit
 from prumo.price.sources.document import Document, Origin, Source, amount_of, read_json, spelt
-from prumo.study.machine import REGION, SKU
+from prumo.study.settings import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from prumo.errors import InputError
 from prumo.price.price import Price, Purchase
 from prumo.price.sources.document import Document, Origin, Source, read_json, spelt
-from prumo.study.machine import REGION, SKU
+from prumo.study.settings import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -12,7 +12,7 @@ from prumo.price.lint import amount_problem
 from prumo.price.price import Price
 from prumo.price.sources.document import Document, Origin, Source, amount_of, spelt
 from prumo.price.sources.google_machine import Gpus, needs_gpus, takes
-from prumo.study.machine import PROVIDER, REGION, SKU
+from prumo.study.settings import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

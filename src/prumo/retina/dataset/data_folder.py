@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, DataError, InputError, StorageError
+from prumo.files import write_whole
 from prumo.retina.fundus.preparation import Preparation
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

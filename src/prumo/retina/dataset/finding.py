@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.retina.dataset.duplicates import fingerprint
 from prumo.retina.fundus.prepared import encoded, prepared
 from prumo.retina.fundus.quality import Verdict
 from prumo.retina.photograph import PhotographError, read_photograph
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

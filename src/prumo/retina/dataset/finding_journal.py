@@ -8,11 +8,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from prumo.errors import StorageError
+from prumo.files import write_whole
 from prumo.retina.dataset.finding import Finding
 from prumo.retina.dataset.pseudonym import OWNER_ONLY
 from prumo.retina.fundus.circle import Circle
 from prumo.retina.fundus.quality import Verdict
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

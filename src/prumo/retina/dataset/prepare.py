@@ -8,10 +8,9 @@ import time
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from prumo.data.advance import Advance
-from prumo.data.threads import in_threads
+from prumo.datasets.threads import in_threads
 from prumo.errors import DataError, InputError
-from prumo.progress import Silent
+from prumo.progress import Advance, Silent
 from prumo.retina.dataset.data_folder import DataFolder
 from prumo.retina.dataset.duplicates import find_duplicates, write_duplicates
 from prumo.retina.dataset.finding import find

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from prumo.errors import InputError, StorageError
+from prumo.files import write_whole
 from prumo.retina.model.description import FORMAT, MODEL_FILE, NETWORK_FILE, ModelDescription
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

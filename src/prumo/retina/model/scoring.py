@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.cache.folder import LOGS, made_folder
+from prumo.cache import LOGS, made_folder
 from prumo.errors import StorageError
 from prumo.measure.worker import Environments
 from prumo.measure.worker_task import WorkerError, WorkerTask, do_task

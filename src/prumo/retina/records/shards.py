@@ -9,11 +9,17 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.data.formats.example import Example
-from prumo.data.formats.example_writer import written_example
-from prumo.data.formats.tfrecord import IMAGE, LABEL, read_examples
-from prumo.data.formats.tfrecord_writer import shard_name, write_records
+from prumo.datasets.formats.tfrecord import (
+    IMAGE,
+    LABEL,
+    Example,
+    read_examples,
+    shard_name,
+    write_records,
+    written_example,
+)
 from prumo.errors import DataError, StorageError
+from prumo.files import write_whole
 from prumo.retina.dataset.data_folder import DataFolder
 from prumo.retina.records.card import (
     CARD_FILE,
@@ -24,7 +30,6 @@ from prumo.retina.records.card import (
     SubsetCard,
 )
 from prumo.retina.records.class_table import grade_counts
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

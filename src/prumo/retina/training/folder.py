@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StorageError
+from prumo.files import write_whole
 from prumo.retina.dataset.data_folder import DataFolder
 from prumo.retina.model.description import MODEL_FILE
-from prumo.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from prumo.cache.folder import LOGS, made_folder
-from prumo.environment.study_requests import RETINA_FRAMEWORK
+from prumo.cache import LOGS, made_folder
+from prumo.environments.study_requests import RETINA_FRAMEWORK
 from prumo.errors import InputError
-from prumo.measure.device import require_device
+from prumo.machine.accelerators import require_device
 from prumo.measure.worker import Environments
 from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from prumo.results.folder import LOG_FILE

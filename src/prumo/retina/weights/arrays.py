@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.errors import StorageError
-from prumo.whole_file import write_whole
+from prumo.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,11 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from prumo.cache.folder import LOGS, cache_error, made_folder
-from prumo.cache.reservation import reserved
-from prumo.environment import ensure, find_framework
-from prumo.environment.pip import download
-from prumo.environment.session import Session
+from prumo.cache import LOGS, cache_error, made_folder, reserved
+from prumo.environments.frameworks import find_framework
+from prumo.environments.pip import download
+from prumo.environments.session import Session
+from prumo.environments.setup import ensure
 from prumo.errors import DownloadError, SetupError
 from prumo.retina.weights.arrays import NamedArrays
 from prumo.retina.weights.pytorch_file import arrays_of_pytorch

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from prumo.errors import InputError
+from prumo.machine.cgroup import quota_cores
 from prumo.machine.cpu import usable_cores
-from prumo.machine.hierarchy import quota_cores
 from prumo.serve.settings import MEBIBYTE, Limits, Settings
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from prumo.errors import did_you_mean
-from prumo.study.design.design import Design
-from prumo.study.design.space import Allowed, Combination, Space
+from prumo.study.design.space import Allowed, Combination, Design, Space
 from prumo.study.problem import Problem
 from prumo.study.section import Text
 

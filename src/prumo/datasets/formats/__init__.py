@@ -1,0 +1,38 @@
+"""The formats that data sets come in: one file for each, found by looking at a path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from prumo.datasets.formats import cifar, idx, image_folder, npz, tfrecord
+from prumo.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prumo.datasets.source import Source
+
+
+class Format(Protocol):
+    """One format, as its `find`."""
+
+    def __call__(self, path: Path, dataset: str) -> Source | None:
+        """The data set at a path, by names alone: a wrong file is told when it is read."""
+
+
+FORMATS: tuple[Format, ...] = (npz.find, idx.find, cifar.find, tfrecord.find, image_folder.find)
+"""In the order in which a folder is searched; an image folder may hold anything else too."""
+
+
+def find_source(path: Path, dataset: str = "") -> Source:
+    """The data set at a path; its name chooses between the files of a folder."""
+    if not path.exists():
+        raise DataError(f"{path}: there is no such file or folder")
+    for find in FORMATS:
+        if source := find(path, dataset):
+            return source
+    raise DataError(
+        f"{path}: holds no data set; Prumo reads IDX files (train-images-idx3-ubyte), CIFAR-10 "
+        f"batches (data_batch_1 or its .bin, also in the .tar.gz), {dataset or 'NAME'}.npz, "
+        "TFRecord files, and folders with one sub-folder of JPEG or PNG images for each class"
+    )

@@ -1,0 +1,323 @@
+"""TFRecord files of encoded images, every record checked against its checksum."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import struct
+import zlib
+from dataclasses import dataclass, field
+from functools import partial
+from typing import IO, TYPE_CHECKING, ClassVar
+
+import google_crc32c
+import numpy as np
+
+from prumo.datasets.image import EncodedPictures
+from prumo.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from prumo.datasets.source import Subset
+
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_MOST_SHIFT = 63
+_MOST_NUMBER = (1 << 64) - 1
+"""Of 64 bits; what the last group holds above them is dropped, as protocol buffers do."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """Features by name: lists of bytes and lists of whole numbers; others are left out."""
+
+    texts: dict[str, list[bytes]] = field(default_factory=dict)
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+
+
+def read_example(message: bytes) -> Example:
+    """Read a serialized example; ValueError says why it is none."""
+    example = Example()
+    for features in _parts(message, 1):
+        for entry in _parts(features, 1):
+            name = b"".join(_parts(entry, 1)).decode()
+            for feature in _parts(entry, 2):
+                for values in _parts(feature, 1):
+                    example.texts.setdefault(name, []).extend(_parts(values, 1))
+                for values in _parts(feature, 3):
+                    example.numbers.setdefault(name, []).extend(_numbers(values))
+    return example
+
+
+def _parts(message: bytes, number: int) -> Iterator[bytes]:
+    """The fields of this number that hold bytes: texts and messages within."""
+    return (
+        value for found, value in _fields(message) if found == number and isinstance(value, bytes)
+    )
+
+
+def _numbers(message: bytes) -> Iterator[int]:
+    """Whole numbers in field 1, one by one or packed together."""
+    for found, value in _fields(message):
+        if found != 1:
+            continue
+        if isinstance(value, int):
+            yield _signed(value)
+            continue
+        place = 0
+        while place < len(value):
+            number, place = _varint(value, place)
+            yield _signed(number)
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    place = 0
+    while place < len(message):
+        key, place = _varint(message, place)
+        kind = key & 7
+        if kind == _VARINT:
+            value, place = _varint(message, place)
+            yield key >> 3, value
+            continue
+        if kind == _BYTES:
+            length, place = _varint(message, place)
+        elif kind in {_FIXED64, _FIXED32}:
+            length = 8 if kind == _FIXED64 else 4
+        else:
+            raise ValueError(f"no field has the type {kind}")
+        if place + length > len(message):
+            raise ValueError("a field is longer than its message")
+        yield key >> 3, message[place : place + length]
+        place += length
+
+
+def _varint(message: bytes, place: int) -> tuple[int, int]:
+    """A number in groups of seven bits, the lowest first, and the place behind it."""
+    value = 0
+    for shift in range(0, _MOST_SHIFT + 1, 7):
+        if place >= len(message):
+            raise ValueError("a number ends too early")
+        byte = message[place]
+        place += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004 (the mark of a group that is followed by another)
+            return value & _MOST_NUMBER, place
+    raise ValueError("a number is too long")
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value
+
+
+IMAGE, LABEL = "image/encoded", "image/class/label"
+_SHARD = re.compile(r"(?P<name>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<ending>.*)")
+_NAME = re.compile(r".*\.tfrecords?(\.gz)?|.*-\d{5}-of-\d{5}(\.gz)?")
+_HEADER_BYTES, _FOOTER_BYTES = 12, 4
+_MOST_BYTES = 1 << 30
+_GZIP = b"\x1f\x8b"
+
+
+def find(path: Path, dataset: str) -> TfrecordSource | None:
+    """One file, or a folder of them; of a folder with a training part, only that."""
+    del dataset
+    if path.is_file():
+        return TfrecordSource(path, (path,)) if _NAME.fullmatch(path.name) else None
+    files = sorted(file for file in path.iterdir() if _NAME.fullmatch(file.name))
+    training = [file for file in files if file.name.startswith("train")]
+    return TfrecordSource(path, tuple(training or files)) if files else None
+
+
+@dataclass(frozen=True)
+class TfrecordSource:
+    """The records of one or more files, in the order of their names."""
+
+    path: Path
+    found: tuple[Path, ...]
+    kind: ClassVar[str] = "TFRecord"
+    class_names: ClassVar[Sequence[str]] = ()
+
+    def files(self, subset: Subset) -> Sequence[Path]:
+        """All files, whatever the subset: labels lie beside the images."""
+        del subset
+        return self.found
+
+    def read(self) -> EncodedPictures:
+        """Go through all records once for their labels; images are read again when needed."""
+        _require_all_shards(self.found)
+        labels: np.ndarray = np.array(
+            [_label(name, example) for name, example in read_examples(self.found)], dtype=np.int64
+        )
+
+        def encoded(positions: Sequence[int]) -> Iterator[tuple[str, Callable[[], bytes]]]:
+            wanted = iter(positions)
+            following = next(wanted, None)
+            for position, (name, example) in enumerate(read_examples(self.found)):
+                if following is None:
+                    return
+                if position == following:
+                    yield name, partial(_image, name, example)
+                    following = next(wanted, None)
+
+        return EncodedPictures(labels, encoded)
+
+
+def read_examples(files: Sequence[Path]) -> Iterator[tuple[str, Example]]:
+    """Every record of some files, its checksums checked, with a name for whoever complains."""
+    for file in files:
+        for number, record in enumerate(_records(file), start=1):
+            name = f"{file}: record {number}"
+            try:
+                yield name, read_example(record)
+            except ValueError as error:
+                raise DataError(f"{name}: is not a tf.train.Example: {error}") from error
+
+
+def _records(file: Path) -> Iterator[bytes]:
+    try:
+        with gzip.open(file) if _is_gzip(file) else file.open("rb") as stream:
+            number = 1
+            while header := stream.read(_HEADER_BYTES):
+                yield _record(header, stream, f"{file}: record {number}")
+                number += 1
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{file}: is not whole: {error}") from error
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
+
+
+def _is_gzip(file: Path) -> bool:
+    """Whether gzip's mark is more than the chance length of a first record."""
+    with file.open("rb") as stream:
+        start = stream.read(_HEADER_BYTES)
+    return start.startswith(_GZIP) and not _is_right(start[:8], start[8:])
+
+
+def _record(header: bytes, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
+    """One record: its length and that length's checksum, its content and the content's checksum."""
+    if len(header) < _HEADER_BYTES:
+        raise DataError(f"{name}: ends within its length")
+    # Checked first: a wrong length could ask for all memory.
+    if not _is_right(header[:8], header[8:]):
+        raise DataError(f"{name}: the checksum of its length is wrong")
+    (length,) = struct.unpack("<Q", header[:8])
+    if length > _MOST_BYTES:
+        raise DataError(f"{name}: {length} bytes are more than a record may have")
+    content = stream.read(length)
+    checksum = stream.read(_FOOTER_BYTES)
+    if len(content) < length or len(checksum) < _FOOTER_BYTES:
+        raise DataError(f"{name}: ends before its {length} bytes do")
+    if not _is_right(content, checksum):
+        raise DataError(f"{name}: the checksum of its content is wrong")
+    return content
+
+
+def _is_right(content: bytes, checksum: bytes) -> bool:
+    return len(checksum) == _FOOTER_BYTES and struct.pack("<I", masked_crc(content)) == checksum
+
+
+def masked_crc(content: bytes) -> int:
+    """The CRC-32C of some bytes, turned as TFRecord stores it."""
+    crc: int = google_crc32c.value(content)
+    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def _label(name: str, example: Example) -> int:
+    values = example.numbers.get(LABEL, [])
+    if len(values) != 1:
+        raise DataError(f"{name}: needs one number as {LABEL}; has {len(values)}")
+    return values[0]
+
+
+def _image(name: str, example: Example) -> bytes:
+    values = example.texts.get(IMAGE, [])
+    if len(values) != 1:
+        raise DataError(f"{name}: needs one image as {IMAGE}; has {len(values)}")
+    return values[0]
+
+
+def _require_all_shards(files: Sequence[Path]) -> None:
+    there = {file.name for file in files}
+    for file in files:
+        shard = _SHARD.fullmatch(file.name)
+        if shard is None or len(files) == 1:
+            continue
+        for number in range(int(shard["count"])):
+            expected = f"{shard['name']}-{number:05d}-of-{shard['count']}{shard['ending']}"
+            if expected not in there:
+                raise DataError(f"{file.parent}: has {file.name} and lacks {expected}")
+
+
+_LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
+_BUFFER_BYTES = 1 << 20
+
+
+def write_records(path: Path, records: Iterable[bytes]) -> None:
+    """Write records one after the other, each with its length and both checksums.
+
+    A file that another process may read meanwhile is to be written elsewhere and renamed.
+    """
+    with path.open("wb", buffering=_BUFFER_BYTES) as stream:
+        for record in records:
+            length = _LENGTH.pack(len(record))
+            stream.write(length + _CHECKSUM.pack(masked_crc(length)))
+            stream.write(record)
+            stream.write(_CHECKSUM.pack(masked_crc(record)))
+
+
+def shard_name(name: str, number: int, count: int) -> str:
+    """The usual name of one of several files, numbered from 0.
+
+    >>> shard_name("train", 0, 8)
+    'train-00000-of-00008.tfrecord'
+    """
+    return f"{name}-{number:05d}-of-{count:05d}.tfrecord"
+
+
+_BYTES_LIST, _INT64_LIST = 1, 3
+_MOST_GROUP = 0x7F
+_MOST_ENCODED_NUMBER = (1 << 64) - 1
+
+
+def written_example(example: Example) -> bytes:
+    """Serialize an example; features that were given in the same order give the same bytes."""
+    parts: list[bytes] = []
+    for name, texts in example.texts.items():
+        parts += _feature(name, _BYTES_LIST, _texts(texts))
+    for name, numbers in example.numbers.items():
+        parts += _feature(name, _INT64_LIST, _encoded_numbers(numbers))
+    # Joined once at the very end, so that an image is copied once and not at every level.
+    return b"".join((_head(1, sum(map(len, parts))), *parts))
+
+
+def _feature(name: str, kind: int, values: list[bytes]) -> list[bytes]:
+    """An entry of the map of features: the name, and the feature that holds a list of a kind."""
+    length = sum(map(len, values))
+    list_head = _head(kind, length)
+    key = name.encode()
+    entry = _head(1, len(key)) + key + _head(2, len(list_head) + length) + list_head
+    return [_head(1, len(entry) + length) + entry, *values]
+
+
+def _texts(texts: list[bytes]) -> list[bytes]:
+    return [part for text in texts for part in (_head(1, len(text)), text)]
+
+
+def _encoded_numbers(numbers: list[int]) -> list[bytes]:
+    packed = b"".join(_encoded_varint(number & _MOST_ENCODED_NUMBER) for number in numbers)
+    return [_head(1, len(packed)), packed]
+
+
+def _head(number: int, length: int) -> bytes:
+    """What stands before the bytes of a field: its number, that it holds bytes, and how many."""
+    return bytes((number << 3 | 2,)) + _encoded_varint(length)
+
+
+def _encoded_varint(value: int) -> bytes:
+    groups = bytearray()
+    while value > _MOST_GROUP:
+        groups.append(value & _MOST_GROUP | 0x80)
+        value >>= 7
+    groups.append(value)
+    return bytes(groups)

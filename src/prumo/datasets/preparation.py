@@ -1,0 +1,296 @@
+"""Preparing a data set: decoded, resized and cached once, whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prumo import cache as folders
+from prumo.cache import cache_error, cache_folder, made_folder, reserved
+from prumo.datasets.content import Contents, hash_of
+from prumo.datasets.formats import find_source
+from prumo.datasets.source import EVERYTHING, Subset, count_classes
+from prumo.errors import BusyError, InputError, StorageError, did_you_mean
+from prumo.files import write_whole
+from prumo.progress import Advance, Silent
+from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import BinaryIO
+
+    from prumo.datasets.source import Pictures, Source
+    from prumo.progress import Progress
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Arrays that can be trained on; the worker reads the same card."""
+
+    folder: Path
+    dataset: str
+    source: str
+    """The path that the images came from when they were prepared."""
+    kind: str
+    """The format that they were in."""
+    content: str
+    """A hash of the files that they came from."""
+    images: int
+    shape: tuple[int, int, int]
+    """Channels, height and width."""
+    classes: int
+    only_class: int | None
+    created: str
+    size_bytes: int = 0
+    """What it takes on disk, when it was looked at."""
+
+    @property
+    def key(self) -> str:
+        """Its name in the cache: a hash of its content, size and subset."""
+        return self.folder.name
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return {"key": self.key, **asdict(self), "folder": str(self.folder)}
+
+
+def read_card(folder: Path) -> Prepared | None:
+    """The prepared set in a folder; none without a whole card and the arrays that it tells of."""
+    try:
+        card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+        card["shape"] = tuple(card["shape"])
+        prepared = Prepared(folder=folder, size_bytes=_size_bytes(folder), **card)
+        return prepared if _has_arrays(prepared) else None
+    except (OSError, ValueError, TypeError, KeyError, EOFError):
+        return None
+
+
+def _has_arrays(prepared: Prepared) -> bool:
+    """Whether both arrays are there and as long as they say; nothing of them is read."""
+    images = np.load(prepared.folder / IMAGES_FILE, mmap_mode="r", allow_pickle=False)
+    labels = np.load(prepared.folder / LABELS_FILE, mmap_mode="r", allow_pickle=False)
+    count = prepared.images
+    return bool(images.shape == (count, *prepared.shape) and labels.shape == (count,))
+
+
+def _size_bytes(folder: Path) -> int:
+    """Without hidden files: a worker may be writing one and rename it at any moment."""
+    return sum(file.stat().st_size for file in folder.iterdir() if not file.name.startswith("."))
+
+
+def write_card(prepared: Prepared) -> None:
+    """Write down what a folder holds."""
+    card = asdict(prepared)
+    del card["folder"], card["size_bytes"]
+    write_whole(prepared.folder / CARD_FILE, json.dumps(card, indent=1) + "\n")
+
+
+DATA = "data"
+UNFINISHED = "."
+"""Begins the name of a folder that is still being written."""
+
+
+def existing(key: str) -> Prepared | None:
+    """The prepared set of this key, if it is there and whole."""
+    return read_card(cache_folder() / DATA / key)
+
+
+def prepared_sets() -> list[Prepared]:
+    """Every prepared set in the cache, by data set, image size and number of images."""
+    found = [
+        read_card(folder)
+        for folder in folders.subfolders(DATA)
+        if not folder.name.startswith(UNFINISHED)
+    ]
+    whole = [prepared for prepared in found if prepared]
+    return sorted(whole, key=lambda set_: (set_.dataset, set_.shape, set_.images, set_.key))
+
+
+def remove(name: str) -> list[Prepared]:
+    """Remove a prepared set by its key, or every one of a data set; what they were."""
+    known = prepared_sets()
+    named = [prepared for prepared in known if name in {prepared.key, prepared.dataset}]
+    if not named:
+        names = [*(prepared.key for prepared in known), *(prepared.dataset for prepared in known)]
+        hint = did_you_mean(name, names) or "nothing is prepared"
+        raise InputError(f"no prepared data set is called '{name}': {hint}")
+    for prepared in named:
+        with held(prepared.key):
+            discard(prepared.folder)
+    return named
+
+
+@contextmanager
+def held(key: str, before_waiting: Callable[[], None] | None = None) -> Iterator[None]:
+    """Keep other processes from making or removing the same prepared set."""
+    title = f"the prepared data set {key}"
+    with reserved(f"{DATA}-{key}", title=title, before_waiting=before_waiting):
+        yield
+
+
+def discard(folder: Path) -> None:
+    """Delete a folder, its card first: it is never half there and usable."""
+    folders.discard(folder, CARD_FILE)
+
+
+def sweep() -> None:
+    """Delete what preparations left behind that were killed half-way."""
+    for folder in folders.subfolders(DATA):
+        if folder.name.startswith(UNFINISHED):
+            with contextlib.suppress(BusyError), held(folder.name.removeprefix(UNFINISHED)):
+                discard(folder)
+
+
+_RULE = 1
+"""Changes when the same files would be prepared in another way."""
+_KEY_LENGTH = 16
+_SILENT = Silent()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a study asks for: images of a data set, from a path, in a size."""
+
+    dataset: str
+    path: Path
+    image_size: int
+    subset: Subset = EVERYTHING
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """The images of a request, read as far as needed to know that it can be met."""
+
+    pictures: Pictures
+    positions: np.ndarray
+    labels: np.ndarray
+    shape: tuple[int, int, int]
+    classes: int
+
+    @property
+    def image_bytes(self) -> int:
+        return len(self.labels) * prod(self.shape)
+
+
+def prepare(
+    request: Request, progress: Progress = _SILENT, contents: Contents | None = None
+) -> Prepared:
+    """The prepared set that answers a request, made now if it is not there yet.
+
+    `contents` that several requests share read the same files once.
+    """
+    source = find_source(request.path, request.dataset)
+    content = (contents or Contents(progress)).of(source, source.files(request.subset))
+    key = _key(request, content)
+    return existing(key) or _made(request, source, key, content, progress)
+
+
+def _made(request: Request, source: Source, key: str, content: str, progress: Progress) -> Prepared:
+    sweep()
+
+    def before_waiting() -> None:
+        progress.say(f"{request.dataset} is being prepared by another process; waiting for it")
+
+    with held(key, before_waiting):
+        if found := existing(key):
+            return found
+        choice = _choose(request, source)
+        folder = made_folder(DATA) / key
+        unfinished = folder.with_name(f"{UNFINISHED}{key}")
+        discard(unfinished)
+        discard(folder)
+        prepared = Prepared(
+            folder=unfinished,
+            dataset=request.dataset,
+            source=str(request.path),
+            kind=source.kind,
+            content=content,
+            images=len(choice.labels),
+            shape=choice.shape,
+            classes=choice.classes,
+            only_class=request.subset.only_class,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+        try:
+            _write(prepared, choice, progress)
+            unfinished.rename(folder)
+        except OSError as error:
+            raise cache_error(error) from error
+        finally:
+            discard(unfinished)
+        return replace(prepared, folder=folder)
+
+
+def _choose(request: Request, source: Source) -> _Choice:
+    """Check everything that can be known before the first image is decoded."""
+    pictures = source.read()
+    positions = request.subset.positions(pictures.labels, source.path)
+    classes = count_classes(pictures.labels, source.class_names, request.dataset, source.path)
+    card = CATALOG.get(request.dataset)
+    channels = pictures.channels(positions, card.channels if card else None)
+    shape = (channels, request.image_size, request.image_size)
+    return _Choice(pictures, positions, pictures.labels[positions], shape, classes)
+
+
+def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
+    folder = prepared.folder
+    folder.mkdir()
+    size = f"{choice.shape[1]}x{choice.shape[2]}"
+    job = f"preparing {prepared.dataset} at {size}"
+    advance = Advance(job, prepared.images, "images", progress)
+    done = 0
+    with (folder / IMAGES_FILE).open("wb") as stream:
+        header = {
+            "descr": "|u1",
+            "fortran_order": False,
+            "shape": (len(choice.labels), *choice.shape),
+        }
+        np.lib.format.write_array_header_1_0(stream, header)
+        _reserve(stream, stream.tell() + choice.image_bytes)
+        for block in choice.pictures.blocks(choice.positions, *choice.shape[:2]):
+            stream.write(np.ascontiguousarray(block).data)
+            done += len(block)
+            advance.reached(done)
+        _flush(stream)
+    with (folder / LABELS_FILE).open("wb") as stream:
+        np.save(stream, choice.labels)
+        _flush(stream)
+    write_card(prepared)
+    advance.ended()
+
+
+def _reserve(stream: BinaryIO, bytes_needed: int) -> None:
+    """Take the room before the work: a full disk is told at once, and writing is much faster."""
+    if not hasattr(os, "posix_fallocate"):
+        return
+    try:
+        os.posix_fallocate(stream.fileno(), 0, bytes_needed)
+    except OSError as error:
+        # A file system that cannot reserve room is written to without.
+        if error.errno == errno.ENOSPC:
+            raise StorageError(
+                f"the prepared images need {bytes_needed / 1e6:.1f} MB, more than is free in "
+                f"{Path(stream.name).parent}; PRUMO_CACHE can name a folder on another disk"
+            ) from error
+
+
+def _flush(stream: BinaryIO) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _key(request: Request, content: str) -> str:
+    subset = request.subset
+    parts = [_RULE, request.dataset, content, request.image_size, subset.images, subset.only_class]
+    return hash_of(parts)[:_KEY_LENGTH]

@@ -1,0 +1,133 @@
+"""A finished environment, and the marker file that makes it one."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prumo import cache as folders
+from prumo.cache import ENVIRONMENTS, cache_folder, reserved, was_reserved
+from prumo.errors import BusyError, InputError, did_you_mean
+from prumo.files import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prumo.environments.framework import Installation, Request
+
+
+MARKER = "environment.json"
+OUTCOME = "lock.txt"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """An installation that can be used."""
+
+    name: str
+    path: Path
+    framework: str
+    version: str
+    variant: str
+    build: str
+    """The full version that was installed: `2.13.0+cpu`."""
+    python_version: str
+    lock_hash: str
+    created: str
+    size_bytes: int
+    packages: Mapping[str, str]
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that has the framework."""
+        return python_of(self.path)
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything, for programs."""
+        return asdict(self) | {"path": str(self.path), "python": str(self.python)}
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of the environment in a folder."""
+    return folder / "bin" / "python"
+
+
+def read_environment(folder: Path) -> Environment | None:
+    """The environment in a folder; none without a whole marker or without its Python."""
+    try:
+        marker = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+        environment = Environment(name=folder.name, path=folder, **marker)
+    except (OSError, ValueError, TypeError):
+        return None
+    # The Python that it was made with may have been removed since.
+    return environment if environment.python.exists() else None
+
+
+def finish_environment(folder: Path, request: Request, installation: Installation) -> Environment:
+    """Write down what a folder holds; from the marker on, it can be used."""
+    pins = "".join(f"{name}=={version}\n" for name, version in installation.packages.items())
+    (folder / OUTCOME).write_text(pins, encoding="utf-8")
+    environment = Environment(
+        name=folder.name,
+        path=folder,
+        framework=request.framework.name,
+        version=request.version,
+        variant=request.variant,
+        build=installation.build,
+        python_version=installation.python_version,
+        lock_hash=request.lock_hash,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        size_bytes=_size_bytes(folder),
+        packages=installation.packages,
+    )
+    marker = {
+        key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
+    }
+    write_whole(folder / MARKER, json.dumps(marker, indent=2) + "\n")
+    return environment
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(
+        (Path(root) / name).lstat().st_size for root, _, names in os.walk(folder) for name in names
+    )
+
+
+def existing(request: Request) -> Environment | None:
+    """The environment that answers a request, if it is there and whole."""
+    return read_environment(cache_folder() / ENVIRONMENTS / request.name)
+
+
+def environments() -> list[Environment]:
+    """Every usable environment in the cache, by name."""
+    found = (read_environment(folder) for folder in folders.subfolders(ENVIRONMENTS))
+    return [environment for environment in found if environment]
+
+
+def remove(name: str) -> Environment:
+    """Remove an environment; what it was."""
+    known = {environment.name: environment for environment in environments()}
+    if name not in known:
+        hint = did_you_mean(name, known) or "there are no environments"
+        raise InputError(f"no environment is called '{name}': {hint}")
+    with reserved(name):
+        discard(known[name].path)
+    return known[name]
+
+
+def discard(folder: Path) -> None:
+    """Delete a folder, its marker first: it is never half there and usable."""
+    folders.discard(folder, MARKER)
+
+
+def sweep() -> None:
+    """Delete what set-ups and removals left behind that were killed half-way."""
+    for folder in folders.subfolders(ENVIRONMENTS):
+        if was_reserved(folder.name) and not (folder / MARKER).exists():
+            with contextlib.suppress(BusyError), reserved(folder.name):
+                discard(folder)

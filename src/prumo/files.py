@@ -1,0 +1,53 @@
+"""Files that are whole or absent, even when the machine stops in the middle of a write."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from prumo.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
+    """Write beside the file, flush to disk, then put it in place by a rename.
+
+    `mode` says who may read it, less what the user's mask forbids.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        # A device or a pipe, such as /dev/null, is written to and never replaced.
+        path.write_bytes(data)
+        return
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(beside, "wb", opener=partial(os.open, mode=mode)) as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        _flush_folder(path.parent)
+    except OSError:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _flush_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def file_sha256(path: Path) -> str:
+    """Of a file's content."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error

@@ -1,0 +1,150 @@
+"""NVIDIA's management library: the few questions asked of it, and its errors as one kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prumo.errors import UnavailableError
+from prumo.machine.kernel import read_text
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+
+class NvmlError(Exception):
+    """The library, its driver or a GPU does not answer."""
+
+
+class NvmlUnsupportedError(NvmlError):
+    """This GPU does not count what was asked."""
+
+
+class Nvml:
+    """An open session with the library."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._ask("nvmlInit")
+
+    def driver_version(self) -> str:
+        """The driver's version."""
+        return str(self._ask("nvmlSystemGetDriverVersion"))
+
+    def device_count(self) -> int:
+        """How many GPUs the driver knows."""
+        return int(self._ask("nvmlDeviceGetCount"))
+
+    def name(self, index: int) -> str:
+        """The GPU's product name."""
+        return str(self._ask_device(index, "nvmlDeviceGetName"))
+
+    def memory_bytes(self, index: int) -> int:
+        """The GPU's memory, used or not."""
+        return int(self._ask_device(index, "nvmlDeviceGetMemoryInfo").total)
+
+    def busy_percent(self, index: int) -> float:
+        """Share of the last moments in which some kernel ran on the GPU."""
+        return float(self._ask_device(index, "nvmlDeviceGetUtilizationRates").gpu)
+
+    def memory_percent(self, index: int) -> float:
+        """Share of the GPU's memory in use, which is not the library's own `memory` rate."""
+        info = self._ask_device(index, "nvmlDeviceGetMemoryInfo")
+        return 100.0 * float(info.used) / float(info.total)
+
+    def power_watts(self, index: int) -> float:
+        """What the board draws now; the library counts in milliwatts."""
+        return float(self._ask_device(index, "nvmlDeviceGetPowerUsage")) / 1000.0
+
+    def close(self) -> None:
+        """End the session."""
+        self._ask("nvmlShutdown")
+
+    def _ask_device(self, index: int, question: str) -> Any:  # noqa: ANN401 (untyped library)
+        return self._ask(question, self._ask("nvmlDeviceGetHandleByIndex", index))
+
+    def _ask(self, question: str, *arguments: object) -> Any:  # noqa: ANN401 (untyped library)
+        try:
+            return getattr(self._module, question)(*arguments)
+        except self._module.NVMLError_NotSupported as error:
+            raise NvmlUnsupportedError(str(error)) from error
+        except self._module.NVMLError as error:
+            raise NvmlError(str(error)) from error
+
+
+def open_nvml(module: ModuleType | None = None) -> Nvml:
+    """Open the library; NvmlError says why there is none."""
+    return Nvml(module or import_module("pynvml"))
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU, by the driver's number."""
+
+    index: int
+    name: str
+    memory_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """All GPUs and their driver, or the reason why there are none."""
+
+    devices: tuple[Gpu, ...]
+    driver_version: str | None
+    missing: str
+    """Why no GPU is listed; empty when one is."""
+
+
+def read_gpus(module: ModuleType | None = None) -> Gpus:
+    """Look at the GPUs; `module` stands in for pynvml where there is no GPU."""
+    try:
+        nvml = open_nvml(module)
+        gpus = _all(nvml)
+        nvml.close()
+    except NvmlError as error:
+        return Gpus((), None, str(error))
+    return gpus
+
+
+def _all(nvml: Nvml) -> Gpus:
+    found = [_one(nvml, index) for index in range(nvml.device_count())]
+    devices = tuple(gpu for gpu in found if gpu is not None)
+    missing = "" if devices else "the driver lists no GPU that answers"
+    return Gpus(devices, nvml.driver_version(), missing)
+
+
+def _one(nvml: Nvml, index: int) -> Gpu | None:
+    try:
+        name = nvml.name(index)
+    except NvmlError:
+        return None
+    try:
+        return Gpu(index, name, nvml.memory_bytes(index))
+    except NvmlError:
+        # GPUs that share the machine's memory have no figure of their own.
+        return Gpu(index, name, None)
+
+
+PCI_DEVICES = Path("/sys/bus/pci/devices")
+_GOOGLE = "0x1ae0"
+# Google's network cards and disks have its number too. From v2 to 7x, as JAX knows them.
+_TPUS = {"0x0027", "0x0056", "0x005e", "0x0062", "0x0063", "0x006f", "0x0076"}
+
+
+def has_tpu(devices: Path = PCI_DEVICES) -> bool:
+    """Look at the devices on the PCI bus."""
+    return any(
+        read_text(vendor) == _GOOGLE and read_text(vendor.with_name("device")) in _TPUS
+        for vendor in devices.glob("*/vendor")
+    )
+
+
+def require_device(device: str) -> None:
+    """UnavailableError for a device that is not here, told before an environment is made for it."""
+    if device == "cuda" and not (found := read_gpus()).devices:
+        raise UnavailableError(f"no NVIDIA GPU on this machine: {found.missing}")
+    if device == "tpu" and not has_tpu():
+        raise UnavailableError("no TPU on this machine: none is on its PCI bus")

@@ -1,0 +1,223 @@
+"""Warnings about a machine, all of them here, each with advice that fits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.machine.accelerators import Gpus
+    from prumo.machine.cpu import Cpu
+    from prumo.machine.machine import Disk, Host, Machine, Memory
+    from prumo.machine.noise import Noise, NoiseNow, Steadiness
+
+
+UNKNOWN = "not told"
+
+
+class Section(NamedTuple):
+    """A title and its rows of label and value."""
+
+    title: str
+    rows: list[tuple[str, str]]
+
+
+def describe(machine: Machine) -> list[Section]:
+    """The machine's facts in reading order."""
+    return [
+        Section("Machine", _host(machine.host, machine.cpu)),
+        Section("Processor", _cpu(machine.cpu)),
+        Section("Memory", _memory(machine.memory)),
+        Section("GPU", _gpus(machine.gpus)),
+        Section("Disk", _disk(machine.disk)),
+        Section("Noise", _noise(machine.noise)),
+    ]
+
+
+def gibibytes(count: int | None) -> str:
+    """Bytes for people.
+
+    >>> gibibytes(3 * 1024**3 // 2)
+    '1.5 GiB'
+    """
+    return UNKNOWN if count is None else f"{count / 1024**3:,.1f} GiB"
+
+
+def _host(host: Host, cpu: Cpu) -> list[tuple[str, str]]:
+    virtual = {True: "yes", False: "no", None: UNKNOWN}[cpu.virtual]
+    return [
+        ("name", host.name),
+        ("system", host.system),
+        ("kernel", host.kernel),
+        ("python", host.python),
+        ("product", host.product or UNKNOWN),
+        ("virtual machine", virtual),
+        ("container", host.container or "none seen"),
+    ]
+
+
+def _cpu(cpu: Cpu) -> list[tuple[str, str]]:
+    quota = "none" if cpu.quota_cores is None else f"{cpu.quota_cores:.2f} cores"
+    return [
+        ("model", cpu.model or UNKNOWN),
+        ("architecture", cpu.architecture),
+        ("vector extensions", " ".join(cpu.vector_extensions) or UNKNOWN),
+        ("cores", f"{cpu.physical_cores or UNKNOWN} physical, {cpu.logical_cores} logical"),
+        ("quota", quota),
+        ("usable cores", str(cpu.usable_cores)),
+    ]
+
+
+def _memory(memory: Memory) -> list[tuple[str, str]]:
+    limit = "none" if memory.limit_bytes is None else gibibytes(memory.limit_bytes)
+    used, total = gibibytes(memory.swap_used_bytes), gibibytes(memory.swap_total_bytes)
+    return [
+        ("total", gibibytes(memory.total_bytes)),
+        ("limit", limit),
+        ("available", gibibytes(memory.available_bytes)),
+        ("swap", f"{used} of {total} in use" if memory.swap_total_bytes else "none"),
+    ]
+
+
+def _gpus(gpus: Gpus) -> list[tuple[str, str]]:
+    if not gpus.devices:
+        return [("none", gpus.missing)]
+    devices = [
+        (f"GPU {gpu.index}", f"{gpu.name}, {gibibytes(gpu.memory_bytes)}") for gpu in gpus.devices
+    ]
+    return [("driver", gpus.driver_version or UNKNOWN), *devices]
+
+
+def _disk(disk: Disk) -> list[tuple[str, str]]:
+    return [
+        ("path", disk.path),
+        ("file system", f"{disk.filesystem or UNKNOWN} on {disk.mount or UNKNOWN}"),
+        ("free", f"{gibibytes(disk.free_bytes)} of {gibibytes(disk.size_bytes)}"),
+    ]
+
+
+def _noise(noise: Noise) -> list[tuple[str, str]]:
+    now, steadiness = noise.now, noise.steadiness
+    rows = [
+        ("load average", UNKNOWN if now.load_average is None else f"{now.load_average:.2f}"),
+        ("stolen time", _percent(now.steal_percent)),
+        ("processor pressure", _percent(now.pressure_cpu_percent)),
+        ("memory pressure", _percent(now.pressure_memory_percent)),
+        ("disk pressure", _percent(now.pressure_io_percent)),
+        ("governor", now.governor or UNKNOWN),
+    ]
+    if steadiness is None:
+        return [*rows, ("steadiness", "not measured")]
+    return [
+        *rows,
+        ("same work repeated", f"{steadiness.repeats} times"),
+        ("variation", _percent(steadiness.variation_percent)),
+        ("slowest to fastest", f"{steadiness.slowest_to_fastest:.2f}"),
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.1f} %"
+
+
+BUSY_SHARE = 0.2
+"""Load per usable core: more, and a run that uses every core has to share them."""
+STEAL_PERCENT = 1.0
+PRESSURE_PERCENT = 5.0
+VARIATION_PERCENT = 5.0
+"""Above it, a difference of ten percent between two single runs says little."""
+SLOWEST_TO_FASTEST = 1.5
+FREE_MEMORY_SHARE = 0.25
+FREE_DISK_BYTES = 2 * 1024**3
+
+
+class Warn(Enum):
+    """Each thing that can make figures from this machine doubtful, with its advice."""
+
+    BUSY = "Other work runs here: stop it, or wait until the load falls."
+    STEAL = "Other virtual machines share the processor: use dedicated cores, or more replications."
+    CPU_PRESSURE = "Tasks wait for the processor: stop other work, or use fewer threads."
+    MEMORY_PRESSURE = "Tasks wait for memory: free some, or use smaller batches."
+    IO_PRESSURE = "Tasks wait for the disk: let copies and downloads end first."
+    SWAP = "Part of the memory is swapped out: free memory before measuring."
+    LITTLE_MEMORY = "Little memory is free: large batches may fail here for want of it."
+    LITTLE_DISK = "The disk is almost full: free space, or choose another results folder."
+    GOVERNOR = (
+        "The clock rate follows the load: set the governor to 'performance' "
+        "(cpupower frequency-set -g performance)."
+    )
+    QUOTA = "The quota is not a whole number of cores: threads will be stopped now and then."
+    UNSTEADY = "The same work takes different times: use more replications in interleaved order."
+    HICCUPS = "Single repetitions are held up: look at medians and at every point, not at one run."
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One warning: what was seen, and what to do about it."""
+
+    warning: Warn
+    seen: str
+
+    @property
+    def text(self) -> str:
+        """What to do."""
+        return self.warning.value
+
+    def as_dict(self) -> dict[str, str]:
+        """The warning's name, what was seen and what to do, ready for JSON."""
+        return {"warning": self.warning.name.lower(), "seen": self.seen, "advice": self.text}
+
+
+def advise(machine: Machine) -> list[Advice]:
+    """Every warning that holds for the machine; an empty list is the all-clear."""
+    noise = machine.noise
+    return [
+        *_about_noise(noise.now, machine.cpu.usable_cores),
+        *(_about_steadiness(noise.steadiness) if noise.steadiness else ()),
+        *_about_limits(machine.cpu),
+        *_about_room(machine),
+    ]
+
+
+def _about_noise(now: NoiseNow, cores: int) -> Iterator[Advice]:
+    if now.load_average is not None and now.load_average > BUSY_SHARE * cores:
+        yield Advice(Warn.BUSY, f"load average {now.load_average:.2f} on {cores} usable cores")
+    if now.steal_percent is not None and now.steal_percent > STEAL_PERCENT:
+        yield Advice(Warn.STEAL, f"{now.steal_percent:.1f} % of processor time stolen")
+    for warning, resource, percent in (
+        (Warn.CPU_PRESSURE, "processor", now.pressure_cpu_percent),
+        (Warn.MEMORY_PRESSURE, "memory", now.pressure_memory_percent),
+        (Warn.IO_PRESSURE, "disk", now.pressure_io_percent),
+    ):
+        if percent is not None and percent > PRESSURE_PERCENT:
+            yield Advice(warning, f"pressure on the {resource} {percent:.1f} % of the time")
+    if now.swap_used_bytes > 0:
+        yield Advice(Warn.SWAP, f"{now.swap_used_bytes / 1024**2:.0f} MiB in swap")
+    if now.governor is not None and now.governor != "performance":
+        yield Advice(Warn.GOVERNOR, f"governor '{now.governor}'")
+
+
+def _about_steadiness(steadiness: Steadiness) -> Iterator[Advice]:
+    if steadiness.variation_percent > VARIATION_PERCENT:
+        yield Advice(Warn.UNSTEADY, f"variation {steadiness.variation_percent:.1f} %")
+    if steadiness.slowest_to_fastest > SLOWEST_TO_FASTEST:
+        ratio = steadiness.slowest_to_fastest
+        yield Advice(Warn.HICCUPS, f"slowest repetition {ratio:.2f} times the fastest")
+
+
+def _about_limits(cpu: Cpu) -> Iterator[Advice]:
+    quota = cpu.quota_cores
+    if quota is not None and quota < cpu.affinity_cores and not quota.is_integer():
+        yield Advice(Warn.QUOTA, f"quota {quota:.2f} cores")
+
+
+def _about_room(machine: Machine) -> Iterator[Advice]:
+    memory, disk = machine.memory, machine.disk
+    if memory.available_bytes < FREE_MEMORY_SHARE * memory.usable_bytes:
+        free, usable = memory.available_bytes / 1024**3, memory.usable_bytes / 1024**3
+        yield Advice(Warn.LITTLE_MEMORY, f"{free:.1f} of {usable:.1f} GiB free")
+    if disk.free_bytes < FREE_DISK_BYTES:
+        yield Advice(Warn.LITTLE_DISK, f"{disk.free_bytes / 1024**3:.1f} GiB free on {disk.path}")
