@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from prumo.analyse.usage import resources_of, usage_by_scenario
-from prumo.measure.sampler.cost import memory_bytes
 from prumo.report.content import assemble
 from prumo.results.tables import Results
+from prumo.run.sampler.sampler import memory_bytes
+from prumo.statistics.profile import resources_of, usage_by_scenario
 
 SECONDS_LIMIT = 10.0
 MEMORY_LIMIT_BYTES = 1000**3

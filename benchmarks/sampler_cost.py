@@ -54,7 +54,7 @@ def main(seconds: float = 20.0) -> int:
 
 
 def _sample(root: int, path: Path, seconds: float) -> tuple[dict[str, float], float]:
-    command = [sys.executable, "-m", "prumo.measure.sampler", str(path), str(root)]
+    command = [sys.executable, "-m", "prumo.run.sampler", str(path), str(root)]
     start = time.monotonic()
     sampler = subprocess.Popen(
         [*command, str(PERIOD_SECONDS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

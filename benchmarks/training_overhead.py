@@ -26,8 +26,8 @@ from prumo.environments.setup import ensure
 from prumo.environments.worker_source import worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
-from prumo.measure.launch import clean_environment, thread_environment
-from prumo.measure.sampling import SamplerProcess
+from prumo.run.measurement import SamplerProcess
+from prumo.run.worker import clean_environment, thread_environment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.measure.guard.order import Order
-from prumo.measure.guard.process import GuardedProcess
+from prumo.supervise.guard import GuardedProcess, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from prumo.results.forecast import Basis, Forecast, Grounds, ScenarioForecast, Span
+from prumo.forecast.document import Basis, Forecast, Grounds, ScenarioForecast, Span
 
 MADE = datetime(2026, 11, 15, 12, 0, 0, 500_000, tzinfo=UTC)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from prumo.price.price import Price, Purchase
-from prumo.price.rate import Rate, rate_of
+from prumo.money.billing import Rate, rate_of
+from prumo.money.price import Price, Purchase
 from result_factory import ResultFactory
 
 if TYPE_CHECKING:

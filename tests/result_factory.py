@@ -10,9 +10,9 @@ from datetime import date
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from prumo.price.price import Kind, Purchase, Unit
-from prumo.price.rate import Rate
-from prumo.results.prices import Prices, write_prices
+from prumo.money.billing import Rate
+from prumo.money.kept_prices import Prices, write_prices
+from prumo.money.price import Kind, Purchase, Unit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -144,9 +144,9 @@ def _linear() -> dict[str, Any]:
 def _backbone(name: str) -> dict[str, Any]:
     """Scores with and without heat maps, in a network as it is trained."""
     from prumo_worker.retina.backbones import build_backbone  # noqa: PLC0415 (imports TensorFlow)
-    from prumo_worker.retina.network import (
-        SplitNetwork,  # noqa: PLC0415 (as above)
-        scores_network,  # noqa: PLC0415 (as above)
+    from prumo_worker.retina.network import (  # noqa: PLC0415 (as above)
+        SplitNetwork,
+        scores_network,
     )
 
     network = _with_head(build_backbone(name, SIZE, None, library_weights=False).network)

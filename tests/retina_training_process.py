@@ -131,7 +131,7 @@ def _fit(
 ) -> Fitted:
     from prumo_worker.retina.fine_tuning import FineTuning  # noqa: PLC0415
     from prumo_worker.retina.fitting import (  # noqa: PLC0415
-        Checkpoint,  # noqa: PLC0415
+        Checkpoint,
         Fitting,
         Stage,
     )
@@ -322,9 +322,9 @@ def _weighed(folder: Path, records: Path) -> dict[str, Any]:
 
 def _folds(folder: Path, records: Path) -> dict[str, Any]:
     """Folds whose own photographs have no say in the epoch that they are scored after."""
-    from prumo_worker.retina.fitting import (
-        Checkpoint,  # noqa: PLC0415
-        Fitting,  # noqa: PLC0415
+    from prumo_worker.retina.fitting import (  # noqa: PLC0415
+        Checkpoint,
+        Fitting,
     )
     from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
     from prumo_worker.retina.stages import train_folds  # noqa: PLC0415

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, nodes
 
-from prumo.analyse.metric import GPU_TITLES
-from prumo.analyse.profile import OperationKind
-from prumo.analyse.warning_kind import WarningKind
-from prumo.price.billing import RULES
+from prumo.money.billing import RULES
 from prumo.report.language import UNITS
 from prumo.report.sentence import verdict_words
+from prumo.report.warnings import WarningKind
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
 from prumo.retina.grade import Grade
 from prumo.retina.prediction.urgency import Urgency
+from prumo.statistics.metric import GPU_TITLES
+from prumo.statistics.profile import OperationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

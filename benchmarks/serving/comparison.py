@@ -22,7 +22,7 @@ from benchmarks.serving.table import told
 from benchmarks.serving.trial import Effort, tried
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
-from prumo.measure.interruption import sigterm_as_interrupt
+from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

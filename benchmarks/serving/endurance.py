@@ -26,7 +26,7 @@ from benchmarks.serving.load import post, put_load
 from benchmarks.serving.networks import served_network
 from benchmarks.serving.photographs import SIZE, drawn_photographs
 from benchmarks.serving.running_server import RunningServer, free_port
-from prumo.measure.interruption import sigterm_as_interrupt
+from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
-from prumo.analyse.summary import summarise
-from prumo.execute.event import Event, Remark, RunEnded
-from prumo.execute.execution import Selection
-from prumo.execute.study_run import default_results, run_study
 from prumo.results import tables
+from prumo.run.events import Event, Remark, RunEnded
+from prumo.run.execution import Selection
+from prumo.run.study_run import default_results, run_study
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from prumo.execute.event import Listener
+    from prumo.run.events import Listener
     from prumo.study import Study
 
 

@@ -7,10 +7,9 @@ import polars as pl
 import pytest
 
 from priced_runs import rate, runs_of
-from prumo.analyse.money.advice import Advice, advise
-from prumo.analyse.money.advice_sentence import Wording, advice_sentences
-from prumo.analyse.money.candidate import Need, Strategy
-from prumo.analyse.money.cost import priced
+from prumo.money.advice import Advice, Need, Strategy, advise
+from prumo.money.cost import priced
+from prumo.report.advice import Wording, advice_sentences
 from prumo.study import CostSettings
 
 COST, SPEED, BALANCED = Strategy.COST, Strategy.SPEED, Strategy.BALANCED

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from prumo.analyse.claims.audit import TIMES, Audited, Judgement, audit
-from prumo.analyse.claims.claim import load_claims
-from prumo.analyse.claims.claim_scope import Scenarios
-from prumo.analyse.comparison import Verdict, compare
 from prumo.errors import StudyError
+from prumo.foreign.audit import TIMES, Audited, Judgement, audit
+from prumo.foreign.claim_figures import Scenarios
+from prumo.foreign.claims import load_claims
 from prumo.quantity import MISSING
-from prumo.report.audit_words import found_text, stated_text, verdict_text
+from prumo.report.audit import found_text, stated_text, verdict_text
 from prumo.report.language import english
 from prumo.results.record import Spread
+from prumo.statistics.comparison import Verdict, compare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

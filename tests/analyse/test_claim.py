@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.analyse.claims.claim import Claim, load_claims
 from prumo.errors import StudyError
+from prumo.foreign.claims import Claim, load_claims
 
 if TYPE_CHECKING:
     from pathlib import Path

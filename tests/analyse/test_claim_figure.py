@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from prumo.analyse.claims.claim_figure import (
+from prumo.foreign.claim_figures import (
     Group,
     mean_figure,
     order_figure,
@@ -13,9 +13,9 @@ from prumo.analyse.claims.claim_figure import (
     spread_figure,
     spread_ratio_figure,
 )
-from prumo.analyse.interval import mean_interval
-from prumo.analyse.ratio import ratio_of
 from prumo.results.record import Spread
+from prumo.statistics.interval import mean_interval
+from prumo.statistics.ratio import ratio_of
 
 ONE = Group("C1", {}, (9.0, 10.0, 11.0))
 OTHER = Group("C2", {}, (4.0, 5.0, 6.0))

@@ -9,20 +9,20 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from prumo.analyse.comparison import Verdict, cliffs_delta, compare, holm
-from prumo.analyse.comparison_sentence import (
+from prumo.errors import InputError
+from prumo.report.comparison_sentences import (
     comparison_remarks,
     comparison_sentences,
     level_name,
     ratio_digits,
     verdict_word,
 )
-from prumo.errors import InputError
+from prumo.statistics.comparison import Verdict, cliffs_delta, compare, holm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prumo.analyse.comparison import Comparison
+    from prumo.statistics.comparison import Comparison
 
 FACTORS = ["framework", "batch_size"]
 NOISE = [0.97, 1.0, 1.02, 1.01, 0.99]

@@ -8,14 +8,13 @@ import polars as pl
 import pytest
 
 from priced_runs import rate, runs_of
-from prumo.analyse.metric import Kind, headlines, in_reading_order, metric_of
-from prumo.analyse.money.cost import currencies, priced, rental_remark
-from prumo.analyse.money.costing import costing
-from prumo.analyse.money.epochs import epochs_remark, over_epochs
-from prumo.analyse.summary import summarise
 from prumo.errors import InputError
-from prumo.price.exchange import Exchange
-from prumo.price.price import Unit
+from prumo.money.advice import epochs_remark, over_epochs
+from prumo.money.billing import Exchange
+from prumo.money.cost import costing, currencies, priced, rental_remark
+from prumo.money.price import Unit
+from prumo.statistics.metric import Kind, headlines, in_reading_order, metric_of
+from prumo.statistics.summary import summarise
 from prumo.study import CostSettings
 
 OWN = CostSettings(rental="own")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.analyse.money.difference import Aspect, Difference
+from prumo.money.difference import Aspect, Difference
 
 
 @pytest.mark.parametrize(

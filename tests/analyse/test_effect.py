@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from prumo.analyse.effect import is_balanced, main_effects, mean_of_means
-from prumo.analyse.interval import mean_interval
-from prumo.analyse.summary import summarise
+from prumo.statistics.effect import is_balanced, main_effects, mean_of_means
+from prumo.statistics.interval import mean_interval
+from prumo.statistics.summary import summarise
 
 FAST = [10.0, 10.4, 9.7]
 SLOW = [20.0, 21.5, 19.0, 20.3]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from priced_runs import rate, runs_of
-from prumo.analyse.money.costing import costing
-from prumo.analyse.money.energy import grids, with_energy
+from prumo.money.cost import costing
+from prumo.money.energy import grids, with_energy
 from prumo.study import CostSettings
 
 IN_IOWA = {"C1": rate(1.0, provider="gcp", region="us-central1")}

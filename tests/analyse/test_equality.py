@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prumo.analyse.equality import TOLERANCES, compared, nearest
-from prumo.results.equality import ProofState
-from prumo.results.proof import Answer
+from prumo.results.equality import Answer, ProofState
+from prumo.statistics.equality import TOLERANCES, compared, nearest
 
 SCORES: np.ndarray = np.array([[1.0, -4.0, 2.0], [0.5, 3.0, -1.0]], dtype=np.float32)
 REFERENCE = Answer(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo.analyse.forecast.estimate import PassedOver, Training, Unlike, accelerator_of, estimate
-from prumo.analyse.forecast.estimate_text import estimate_sentences
-from prumo.price.price import Kind, Price, Purchase
-from prumo.price.rate import rate_of
+from prumo.forecast.estimate import PassedOver, Training, Unlike, accelerator_of, estimate
+from prumo.money.billing import rate_of
+from prumo.money.price import Kind, Price, Purchase
+from prumo.report.forecast import estimate_sentences
 from prumo.results.tables import Results
 from prumo_worker.networks import network
 from result_factory import MACHINE, ResultFactory

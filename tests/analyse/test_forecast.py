@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from measured_trainings import RUNS, measured_trainings
-from prumo.analyse.forecast.forecast import simulate
-from prumo.analyse.forecast.observation import Kind, Observation, Subject
-from prumo.analyse.forecast.work import Work
+from prumo.forecast.observation import Kind, Observation, Subject
+from prumo.forecast.simulation import simulate
+from prumo.forecast.work import Work
 from prumo.study import Adaptive
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from measured_trainings import Measured
-    from prumo.analyse.forecast.forecast import Simulation
+    from prumo.forecast.simulation import Simulation
 
 TRAININGS = measured_trainings()
 QUANTILES = [0.025, 0.975]

@@ -10,15 +10,15 @@ import pytest
 
 from forecast_maker import forecast_of, span
 from priced_runs import rate
-from prumo.analyse.forecast.forecast_check import check_sentences, forecast_against_fact
-from prumo.results.prices import Prices, write_prices
+from prumo.forecast.accuracy import check_sentences, forecast_against_fact
+from prumo.money.kept_prices import Prices, write_prices
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.results.forecast import Forecast
+    from prumo.forecast.document import Forecast
 
 AFTER, BEFORE = "2026-11-15T12:00:00+00:00", "2026-11-15T11:59:59+00:00"
 

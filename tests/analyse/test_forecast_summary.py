@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from measured_trainings import measured_trainings
-from prumo.analyse.forecast.forecast import simulate
-from prumo.analyse.forecast.forecast_summary import Bill, summarise
-from prumo.analyse.forecast.forecast_text import forecast_sentences
-from prumo.analyse.forecast.observation import Kind
-from prumo.price.price import Kind as PriceKind
-from prumo.price.price import Purchase, Unit
-from prumo.price.rate import Rate
-from prumo.results.forecast import Basis, Grounds
+from prumo.forecast.document import Basis, Grounds
+from prumo.forecast.observation import Kind
+from prumo.forecast.simulation import simulate
+from prumo.forecast.summary import Bill, summarise
+from prumo.money.billing import Rate
+from prumo.money.price import Kind as PriceKind
+from prumo.money.price import Purchase, Unit
+from prumo.report.forecast import forecast_sentences
 from prumo.study import CostSettings, Scenario
 
 if TYPE_CHECKING:
-    from prumo.results.forecast import Forecast
+    from prumo.forecast.document import Forecast
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 EXACT = Rate(

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from prumo.analyse.interval import (
+from prumo.statistics.interval import (
     BOOTSTRAP_MINIMUM_VALUES,
     bootstrap_interval,
     mean_interval,
     relative_half_width_percent,
     t_quantile,
 )
-from prumo.analyse.summary import summarise
+from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

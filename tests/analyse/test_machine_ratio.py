@@ -7,9 +7,8 @@ import polars as pl
 import pytest
 
 from priced_runs import rate, runs_of
-from prumo.analyse.money.cost import priced
-from prumo.analyse.money.difference import Aspect
-from prumo.analyse.money.machine_ratio import machine_ratios
+from prumo.money.cost import priced
+from prumo.money.difference import Aspect, machine_ratios
 from prumo.study import CostSettings
 
 CPU, GPU = rate(0.169, sku="cpu"), rate(0.526, sku="gpu")

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from prumo.analyse.metric import Better, headlines, in_reading_order, metric_of
+from prumo.statistics.metric import Better, headlines, in_reading_order, metric_of
 
 
 def test_a_known_metric_has_a_title_a_unit_and_a_better_direction() -> None:

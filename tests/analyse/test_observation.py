@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo.analyse.forecast.observation import command_subject, observation_of, subject_of
+from prumo.forecast.observation import command_subject, observation_of, subject_of
 from prumo.results.record import Verdict
 from prumo.study import load
 from record_factory import run_record

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from prumo.analyse.outlier import grubbs_p_value, grubbs_statistic
+from prumo.statistics.outliers import grubbs_p_value, grubbs_statistic
 
 # NIST/SEMATECH e-Handbook 1.3.5.17.1: mass spectrometer readings of a uranium isotope.
 URANIUM = [199.31, 199.53, 200.19, 200.82, 201.92, 201.95, 202.18, 245.57]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from priced_runs import runs_of
-from prumo.analyse.money.pareto import Standing, dominated, pareto, pareto_sentences
+from prumo.money.pareto import Standing, dominated, pareto, pareto_sentences
 
 SHARP = {
     "slow and cheap": [100.0, 101.0, 99.0],

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.analyse.profile import OperationKind, operation_kind, scenario_profile
-from prumo.results.profile import OperationShare, Profile
+from prumo.results.events import OperationShare, Profile
+from prumo.statistics.profile import OperationKind, operation_kind, scenario_profile
 
 
 @pytest.mark.parametrize(

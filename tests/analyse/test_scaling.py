@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.analyse.scaling import Law, ScalingFit, scaling_fits
-from prumo.analyse.scaling_sentence import scaling_sentences, scaling_table
 from prumo.errors import InputError
+from prumo.report.scaling import scaling_sentences, scaling_table
+from prumo.statistics.scaling import Law, ScalingFit, scaling_fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

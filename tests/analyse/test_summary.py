@@ -3,8 +3,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from prumo.analyse.summary import summarise
 from prumo.results.record import Spread
+from prumo.statistics.summary import summarise
 
 RUNS = pl.DataFrame(
     {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prumo.analyse.forecast.trend import product_of_powers, sum_of_costs
+from prumo.forecast.learned_time import product_of_powers, sum_of_costs
 
 
 def test_exact_costs_are_found_again() -> None:

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from prumo.analyse.equality import TOLERANCES
-from prumo.analyse.unproven import unproven
 from prumo.results.equality import Equality, FrameworkEquality, NetworkEquality, ProofState
 from prumo.results.record import RunRecord, Verdict
+from prumo.statistics.equality import TOLERANCES, unproven
 from record_factory import run_record
 
 DATA = {"source": "generated", "shape": [1, 28, 28], "classes": 10}

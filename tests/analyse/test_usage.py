@@ -3,8 +3,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from prumo.analyse.usage import resources_of, usage_by_scenario
-from prumo.results.usage import SPANS, usage_in_spans
+from prumo.results.samples import SPANS, usage_in_spans
+from prumo.statistics.profile import resources_of, usage_by_scenario
 
 RUNS = pl.DataFrame(
     {

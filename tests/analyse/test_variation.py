@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.analyse.factorial import MOST_TERMS
-from prumo.analyse.residual import check_residuals
-from prumo.analyse.variation import Source, Variation, variation
+from prumo.statistics.factorial import MOST_TERMS
+from prumo.statistics.variation import Source, Variation, check_residuals, variation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -12,7 +12,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from prumo.analyse.variation import Variation, variation
+from prumo.statistics.variation import Variation, variation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,18 +8,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.analyse.drift import drift_over_order
-from prumo.analyse.evidence import Evidence
-from prumo.analyse.warning import (
+from prumo.message import Message
+from prumo.report.evidence import Evidence
+from prumo.report.warnings import (
     CHECKS,
     DRIFT_P_VALUE,
     OUTLIER_P_VALUE,
     ResultWarning,
+    WarningKind,
     find_warnings,
 )
-from prumo.analyse.warning_kind import WarningKind
-from prumo.message import Message
 from prumo.results.record import Spread
+from prumo.statistics.outliers import drift_over_order
 
 STATISTICAL = {WarningKind.DRIFT, WarningKind.OUTLIERS, WarningKind.WIDE_INTERVAL}
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo.execute.table_import import import_tables
-from prumo.execute.table_mapping import load_mapping
+from prumo.foreign.table_import import import_tables
+from prumo.foreign.table_mapping import load_mapping
 from result_factory import ResultFactory
 from serverless_tables import write_tables
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from prumo.price.price import Kind, Purchase, Unit
-from prumo.price.rate import Rate
-from prumo.results.prices import Prices, write_prices
+from prumo.money.billing import Rate
+from prumo.money.kept_prices import Prices, write_prices
+from prumo.money.price import Kind, Purchase, Unit
 from result_factory import ResultFactory
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from prumo.cli.progress import JsonProgress
-from prumo.cli.shown_progress import PlainProgress, StatusProgress
-from prumo.execute.listener_progress import ListenerProgress
+from prumo.cli.console import PlainProgress, StatusProgress
+from prumo.cli.run import JsonProgress
 from prumo.progress import Advance
+from prumo.run.events import ListenerProgress
 
 if TYPE_CHECKING:
     from prumo.progress import Progress

@@ -9,10 +9,11 @@ from fakes_environment import READY, make_index, offline
 from heard_progress import Heard
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
-from prumo.environments.store import Environment
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prumo.environments.store import Environment
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.environments import debian_root
-from prumo.environments.framework import Request
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
 from prumo.environments.store import environments, existing
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heard_progress import Heard
+    from prumo.environments.framework import Request
     from prumo.environments.store import Environment
 
 UNREACHABLE = "http://127.0.0.1:9/debian"

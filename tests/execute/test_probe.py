@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from command_study import write_study
-from prumo.analyse.forecast.observation import Kind, Subject, command_subject
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError
-from prumo.execute.event import Activity, StudyStarted
-from prumo.execute.probe import probe
-from prumo.execute.probe_choice import chosen_for_probe
-from prumo.execute.study_forecast import Sources, forecast_study, outlook
-from prumo.execute.study_run import run_study
+from prumo.forecast.document import FORECAST_FILE, Basis
+from prumo.forecast.observation import Kind, Subject, command_subject
+from prumo.forecast.probe import chosen_for_probe, probe
+from prumo.forecast.study_forecast import Sources, forecast_study, outlook
 from prumo.machine.machine import machine_facts
-from prumo.results.forecast import FORECAST_FILE, Basis
+from prumo.run.events import Activity, StudyStarted
+from prumo.run.study_run import run_study
 from prumo.study import Study, load
 from result_factory import ResultFactory
 from study_factory import training_study
@@ -26,7 +25,7 @@ from study_factory import training_study
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.execute.event import Event
+    from prumo.run.events import Event
 
 
 REDE = {"network": "rede1", "dataset": "mnist", "epochs": 2, "images": 1000, "framework": "pytorch"}
@@ -99,7 +98,7 @@ def test_a_probe_runs_the_command_and_leaves_nothing_behind(tmp_path: Path, room
 def test_a_probe_that_takes_too_long_is_stopped_and_told(
     tmp_path: Path, room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prumo.execute.probe.LEAST_SECONDS", 0.1)
+    monkeypatch.setattr("prumo.forecast.probe.LEAST_SECONDS", 0.1)
     study = load(write_study(tmp_path, "sleep 60", factors={"a": [1]}))
     subjects = [command_subject(study, scenario) for scenario in study.scenarios()]
 

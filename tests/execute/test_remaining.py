@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prumo.execute.remaining import Remaining
+from prumo.run.schedule import Remaining
 from prumo.study import Run, Scenario
 
 

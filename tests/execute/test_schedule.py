@@ -6,8 +6,8 @@ from itertools import count
 
 import pytest
 
-from prumo.execute.schedule import Outcome, Schedule, Skip, Start, unsettled
 from prumo.results.record import Verdict
+from prumo.run.schedule import Outcome, Schedule, Skip, Start, unsettled
 from prumo.study import Adaptive, Order, Scenario
 
 FINISHED = Outcome(Verdict.FINISHED)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prumo.errors import InputError, StudyError
-from prumo.execute.study_run import missing_runs
-from prumo.execute.table_import import TableImport, import_tables
-from prumo.execute.table_mapping import load_mapping
+from prumo.foreign.table_import import TableImport, import_tables
+from prumo.foreign.table_mapping import load_mapping
 from prumo.results.tables import Results
+from prumo.run.study_run import missing_runs
 from prumo.study import Study
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.machine.accelerator import ACCELERATORS, find_accelerator, processor
+from prumo.forecast.estimate import ACCELERATORS, find_accelerator, processor
 
 
 @pytest.mark.parametrize(

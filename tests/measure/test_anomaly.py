@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prumo.measure.anomaly import SWAP_GROWTH_BYTES, Anomaly, find_anomalies
+from prumo.run.verdict import SWAP_GROWTH_BYTES, Anomaly, find_anomalies
 
 
 def steps(*losses: float | None) -> list[dict[str, Any]]:

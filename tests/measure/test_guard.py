@@ -13,8 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from prumo.measure.guard.order import Ending, Order
-from prumo.measure.guard.process import GuardedProcess
+from prumo.supervise.guard import Ending, GuardedProcess, Order
 
 
 def ending_of(command: list[str], folder: Path, **limits: Any) -> Ending:
@@ -151,8 +150,8 @@ def test_stop_and_kill_end_the_command(tmp_path: Path) -> None:
 def test_nothing_outlives_a_controller_that_is_killed(tmp_path: Path) -> None:
     controller = f"""
 import sys; sys.path.insert(0, {str(Path(__file__).parents[2] / "src")!r})
-from prumo.measure.guard.order import Order
-from prumo.measure.guard.process import GuardedProcess
+from prumo.supervise.guard import Order
+from prumo.supervise.guard import GuardedProcess
 import os
 words = ["sh", "-c", "echo $$ > worker.pid; setsid sleep 600 & echo $! > daemon.pid; sleep 600"]
 with GuardedProcess(Order(words, {str(tmp_path)!r}, dict(os.environ), "log")) as process:

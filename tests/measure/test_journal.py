@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.measure.journal import (
+from prumo.run.journal import (
     EpochCounter,
     GrowingJournal,
     facts_of,

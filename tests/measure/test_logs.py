@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import InputError
-from prumo.measure.logs import KINDS
-from prumo.measure.logs.log import LoggedStep, read_log
+from prumo.foreign.logs import KINDS, LoggedStep, read_log
 from training_logs import CAFFE_LOG, TENSORFLOW_LOG
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.measure.logs.log import LogKind
+    from prumo.foreign.logs import LogKind
 
 CAFFE, TENSORFLOW = KINDS["caffe-log"], KINDS["tensorflow-log"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.measure.output_metrics import read_output_metrics
+from prumo.run.workloads.command import read_output_metrics
 
 if TYPE_CHECKING:
     from pathlib import Path

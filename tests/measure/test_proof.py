@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.measure.proof import Question, prove
-from prumo.results.proof import NoAnswer
+from prumo.results.equality import NoAnswer
+from prumo.run.proof import Question, prove
 from prumo.study.architecture import Architecture
 from shell_worker import shell_environment
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.measure.sampling import read_column
+from prumo.run.measurement import read_column
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from prumo.measure.anomaly import find_anomalies
-from prumo.measure.guard.order import Ending
-from prumo.measure.verdict import Evidence, judge
 from prumo.results.record import Verdict
+from prumo.run.verdict import Evidence, find_anomalies, judge
+from prumo.supervise.guard import Ending
 
 GOOD = Ending(exit_code=0)
 

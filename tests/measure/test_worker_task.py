@@ -9,13 +9,13 @@ import psutil
 import pytest
 
 from prumo.environments.worker_source import worker_path
-from prumo.measure.worker_task import Terms, WorkerError, WorkerTask, do_task
+from prumo.run.worker_task import Terms, WorkerError, WorkerTask, do_task
 from shell_worker import shell_environment
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.measure.journal import Event
+    from prumo.run.journal import Event
 
 TASK = WorkerTask("retina_prediction", {"threads": 1}, {})
 

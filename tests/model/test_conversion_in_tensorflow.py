@@ -14,13 +14,13 @@ import tensorflow_conversion_process as process
 from framework_process import TESTS, run_script
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
-from prumo.measure.worker_task import Terms, WorkerError
 from prumo.model.conversion import converted, in_framework
 from prumo.model.conversion.agreement import require_agreement
 from prumo.model.conversion.draft import NETWORK_FILES, Draft
 from prumo.model.conversion.failure import ConversionError
 from prumo.model.manifest import NetworkFile
 from prumo.progress import Silent
+from prumo.run.worker_task import Terms, WorkerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from price_server import Service, served
-from prumo.price.endpoints import aws, azure, request, skypilot
+from prumo.money.services import aws, azure, request, skypilot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from priced_runs import price
 from prumo.errors import InputError
-from prumo.price.billing import (
+from prumo.money.billing import (
     EXACT,
     PER_GIGABYTE,
     PER_MILLISECOND,
@@ -21,7 +21,7 @@ from prumo.price.billing import (
     rule,
     rule_for,
 )
-from prumo.price.price import Kind, Unit
+from prumo.money.price import Kind, Unit
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prumo.errors import InputError, StorageError
-from prumo.price.catalog import Catalog, load_catalog, newest, shipped_prices
-from prumo.price.own import keep, own_prices
-from prumo.price.price import Kind, Price, Purchase
-from prumo.price.search import Search, find, select
-from prumo.price.table import read_table, table_text
+from prumo.money.catalog import (
+    Catalog,
+    Search,
+    find,
+    keep,
+    load_catalog,
+    newest,
+    own_prices,
+    select,
+    shipped_prices,
+)
+from prumo.money.price import Kind, Price, Purchase, read_table, table_text
 from prumo.study.settings import Machine
 
 if TYPE_CHECKING:

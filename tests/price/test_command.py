@@ -15,10 +15,9 @@ import price_lists as lists
 from prumo.cli.price import command
 from prumo.cli.price_table import narrow_table
 from prumo.errors import InputError
-from prumo.price.catalog import load_catalog
-from prumo.price.endpoints import ENDPOINTS
-from prumo.price.lint import Problem
-from prumo.price.own import own_prices
+from prumo.money.catalog import load_catalog, own_prices
+from prumo.money.lint import Problem
+from prumo.money.services import ENDPOINTS
 
 if TYPE_CHECKING:
     import subprocess

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from prumo.errors import InputError
-from prumo.price.catalog import shipped_prices
-from prumo.price.intake import take_in
-from prumo.price.lint import Problem, lint
-from prumo.price.own import own_prices
-from prumo.price.price import Price
+from prumo.money.catalog import own_prices, shipped_prices
+from prumo.money.lint import Problem, lint
+from prumo.money.price import Price
+from prumo.money.update import take_in
 
 TODAY = date(2026, 11, 16)
 

@@ -9,10 +9,9 @@ from pydantic import ValidationError
 
 from priced_runs import price, rate
 from prumo.errors import InputError
-from prumo.price.exchange import Exchange, currency_code
-from prumo.price.grid import grid_of
-from prumo.price.price import Kind, Purchase, Unit
-from prumo.price.rate import Rate, rate_of
+from prumo.money.billing import Exchange, Rate, currency_code, rate_of
+from prumo.money.energy import grid_of
+from prumo.money.price import Kind, Purchase, Unit
 
 
 def test_an_hourly_price_pays_for_billed_seconds() -> None:

@@ -10,15 +10,15 @@ import pytest
 
 import price_lists as lists
 from prumo.errors import InputError
-from prumo.price.price import Kind, Unit
-from prumo.price.sources import SOURCES, find_source, read_files
-from prumo.price.sources.document import Origin
+from prumo.money.price import Kind, Unit
+from prumo.money.sources import SOURCES, find_source, read_files
+from prumo.money.sources.document import Origin
 from prumo.study.settings import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.price.price import Price
+    from prumo.money.price import Price
 
 DAY = date(2026, 11, 14)
 
@@ -283,7 +283,7 @@ class TestAws:
     def test_a_very_long_json_is_left_to_csv(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prumo.price.sources.document._JSON_CHARACTERS", 100)
+        monkeypatch.setattr("prumo.money.sources.document._JSON_CHARACTERS", 100)
         with pytest.raises(InputError, match="give the CSV file of the same list"):
             read(tmp_path, lists.EXAMPLES["aws"][1])
 

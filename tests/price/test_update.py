@@ -14,16 +14,15 @@ from heard_progress import Heard
 from price_server import Trouble
 from prumo import http
 from prumo.errors import InputError
-from prumo.price.catalog import load_catalog
-from prumo.price.endpoints import ENDPOINTS
-from prumo.price.own import own_prices
-from prumo.price.update import Outcome, Wish, update
+from prumo.money.catalog import load_catalog, own_prices
+from prumo.money.services import ENDPOINTS
+from prumo.money.update import Outcome, Wish, update
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from price_server import Service
-    from prumo.price.intake import Intake
+    from prumo.money.update import Intake
 
 TODAY = date(2026, 11, 16)
 AZURE = "/api/retail/prices"

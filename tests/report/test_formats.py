@@ -14,12 +14,12 @@ from PIL import Image
 
 from priced_runs import rate
 from prumo.errors import StorageError
+from prumo.money.kept_prices import Prices, write_prices
 from prumo.report.content import assemble
 from prumo.report.formats import FORMATS, open_format, write_formats
+from prumo.report.formats.content import Telling
 from prumo.report.formats.latex import escaped
-from prumo.report.formats.telling import Telling
 from prumo.report.language import english, language
-from prumo.results.prices import Prices, write_prices
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 

@@ -7,7 +7,7 @@ import pytest
 
 from prumo.errors import UnavailableError
 from prumo.progress import Silent
-from prumo.report.mlflow_store import DIGEST, Exported, export_to_mlflow
+from prumo.report.mlflow import DIGEST, Exported, export_to_mlflow
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.analyse.warning_kind import WarningKind
 from prumo.report.content import Report, assemble
 from prumo.report.document import document
 from prumo.report.language import english
 from prumo.report.page import page
+from prumo.report.warnings import WarningKind
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 

@@ -11,18 +11,17 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
+from prumo.forecast.document import Basis, Forecast, ScenarioForecast, Span, write_forecast
 from prumo.report.content import assemble
 from prumo.report.document import document
-from prumo.report.figures.bars import bars_figures
 from prumo.report.figures.batch import batch_figure
-from prumo.report.figures.scenarios import scenarios_figures
-from prumo.report.figures.usage import usage_figure
+from prumo.report.figures.loss import usage_figure
+from prumo.report.figures.scenarios import bars_figures, scenarios_figures
 from prumo.report.language import english, language
 from prumo.report.page import page
 from prumo.report.section import sections_of
 from prumo.report.sentence import outcome
 from prumo.report.terminal import print_report
-from prumo.results.forecast import Basis, Forecast, ScenarioForecast, Span, write_forecast
 from prumo.results.tables import Results
 from result_factory import ResultFactory
 

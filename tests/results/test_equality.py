@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 
 from prumo.results.equality import (
+    Answer,
     Equality,
     FrameworkEquality,
     NetworkEquality,
+    NoAnswer,
     ProofState,
     Tolerances,
     read_equality,
+    read_proof,
     write_equality,
 )
-from prumo.results.proof import Answer, NoAnswer, read_proof
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ import pytest
 
 from forecast_maker import forecast_of
 from prumo.errors import StorageError
-from prumo.results.forecast import FORECAST_FILE, read_forecast, write_forecast
+from prumo.forecast.document import FORECAST_FILE, read_forecast, write_forecast
 
 if TYPE_CHECKING:
     from pathlib import Path

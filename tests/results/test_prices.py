@@ -9,8 +9,8 @@ import pytest
 
 from priced_runs import machine_results, rate
 from prumo.errors import InputError, StorageError
-from prumo.price.exchange import Exchange
-from prumo.results.prices import (
+from prumo.money.billing import Exchange
+from prumo.money.kept_prices import (
     Prices,
     machine_label,
     named_prices,
@@ -18,8 +18,7 @@ from prumo.results.prices import (
     read_prices,
     write_prices,
 )
-from prumo.results.selection import runs_where
-from prumo.results.tables import Results
+from prumo.results.tables import Results, runs_where
 from study_factory import training_study
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import pytest
 from prumo.errors import InputError, StudyError
 from prumo.results.folder import ResultsFolder
 from prumo.results.merge import merge
-from prumo.results.study import read_study
-from prumo.results.tables import Results
+from prumo.results.tables import Results, read_study
 from prumo.study import fingerprint
 from record_factory import run_record
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from prumo.errors import InputError
 from prumo.results import samples
-from prumo.results.usage import SPANS, read_usage, usage_of_run
+from prumo.results.samples import SPANS, read_usage, usage_of_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,7 +51,7 @@ def let_worker_do(shell: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def find(*_: object) -> Environment:
         return environment
 
-    monkeypatch.setattr("prumo.measure.worker.Environments.find", find)
+    monkeypatch.setattr("prumo.run.worker.Environments.find", find)
 
 
 def test_scores_and_heat_maps_are_what_the_worker_wrote(answer: Path) -> None:

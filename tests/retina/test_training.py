@@ -13,7 +13,6 @@ from fundus_factory import write_photographs
 from prepared_photographs import graded, prepared_folder
 from prumo.cli.retina.train import command
 from prumo.errors import DataError, InputError, UnavailableError
-from prumo.measure.worker_task import WorkerError
 from prumo.progress import Silent
 from prumo.retina.dataset.prepare import Request, prepare
 from prumo.retina.fundus.preparation import Preparation
@@ -23,6 +22,7 @@ from prumo.retina.records.conversion import convert
 from prumo.retina.records.split import Shares
 from prumo.retina.training.news import TrainingNews
 from prumo.retina.training.training import TrainedModel, TrainingOrder, train
+from prumo.run.worker_task import WorkerError
 from prumo.study.retina_parameters import RetinaParameters
 from prumo_worker.retina.backbones.names import NAMES as NETWORKS
 

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from prumo.cli.lazy_group import LazyGroup
+from prumo.cli.group import LazyGroup
 from prumo.version import __version__
 
 INTERNAL_ERROR = 70
@@ -42,7 +42,7 @@ COMMANDS = {
 }
 
 # Names that cannot be those of a module.
-MODULES = {"import": "import_log"}
+MODULES = {"import": "import_results"}
 
 
 class TopGroup(LazyGroup):

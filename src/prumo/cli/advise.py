@@ -9,34 +9,32 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.analyse.money.candidate import Need, Strategy
-from prumo.analyse.money.cost import currencies
-from prumo.analyse.money.costing import cost_settings, costing, with_notes
-from prumo.analyse.money.epochs import epochs_remark, over_epochs
-from prumo.cli.amount import amount, duration
 from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
-from prumo.cli.money_options import (
+from prumo.cli.options import (
+    amount,
     billing_options,
+    duration,
     exchange_of,
     exchange_options,
+    language_option,
     purchase_option,
     settings_with,
 )
 from prumo.errors import InputError, did_you_mean
-from prumo.execute.study_prices import asked_rates, no_prices, pricing_day
-from prumo.price.price import Purchase
+from prumo.money.advice import Need, Strategy, epochs_remark, over_epochs
+from prumo.money.cost import cost_settings, costing, currencies, with_notes
+from prumo.money.price import Purchase
+from prumo.money.study_prices import asked_rates, no_prices, pricing_day
 from prumo.report.advice import advice_document, advice_report, print_advice
 from prumo.report.language import language as language_of
-from prumo.results.selection import runs_where
-from prumo.results.tables import Results
+from prumo.results.tables import Results, runs_where
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from prumo.analyse.money.costing import Costing
-    from prumo.cli.amount import Amount
+    from prumo.cli.options import Amount
+    from prumo.money.cost import Costing
 
 
 @click.command(

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import click
 
-from prumo.analyse.claims.audit import Judgement
-from prumo.analyse.claims.claim import load_claims
-from prumo.cli.confidence_option import confidence_option
 from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
-from prumo.execute.study_run import default_results
+from prumo.cli.options import confidence_option, language_option
+from prumo.foreign.audit import Judgement
+from prumo.foreign.claims import load_claims
 from prumo.report.audit import audit_document, audit_results, print_audit
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
+from prumo.run.study_run import default_results
 from prumo.study import load
 
 NOT_ALL_AGREE = 1

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
-from prumo.cli.shown_progress import shown_progress
-from prumo.cli.study_file import load_study, scale_option
+from prumo.cli.console import shown_progress, table_console
+from prumo.cli.options import load_study, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
-from prumo.execute.equality_check import check_equality
-from prumo.execute.study_run import default_results
-from prumo.measure.workloads import open_workload
 from prumo.report.equality import compared_networks, print_equality
 from prumo.report.language import english
 from prumo.results.folder import ResultsFolder
+from prumo.run.equality import check_equality
+from prumo.run.study_run import default_results
+from prumo.run.workloads import open_workload
 from prumo.study import Training
 
 if TYPE_CHECKING:

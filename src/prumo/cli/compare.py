@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from prumo.cli.confidence_option import confidence_option
 from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
+from prumo.cli.options import confidence_option, language_option
 from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
 from prumo.report.file import write_file
 from prumo.report.language import language as language_of

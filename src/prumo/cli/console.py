@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn
 
+import click
 from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.status import Status
+
+    from prumo.progress import Progress
+
 
 # A pipe has no width of its own; this is wide enough for every table row.
 PIPED_WIDTH = 200
@@ -21,3 +32,49 @@ class _PipeConsole(Console):
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A listener for the standard error, so that the standard output stays for results."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield PlainProgress()
+        return
+    with console.status("") as status:
+        yield StatusProgress(status)
+
+
+class PlainProgress:
+    """Every piece of news on a line of its own; how far a job is, is no news."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        click.echo(text, err=True)
+
+    def show(self, text: str, detail: str = "") -> None:
+        """Print it once, set off."""
+        del detail
+        if text != self._shown:
+            click.echo(f"  {text}", err=True)
+        self._shown = text
+
+
+class StatusProgress:
+    """One line that says what is happening now; what is worth keeping goes above it."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+
+    def say(self, text: str) -> None:
+        """Print it above the status line."""
+        self._status.console.print(escape(text), highlight=False)
+
+    def show(self, text: str, detail: str = "") -> None:
+        """Put it in the status line, cut to the terminal's width."""
+        text = f"{text}: {detail}" if detail else text
+        room = max(20, self._status.console.width - 4)
+        self._status.update(escape(text if len(text) <= room else text[: room - 1] + "…"))

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.analyse.money.costing import cost_settings, costing, with_notes
-from prumo.cli.confidence_option import confidence_option
 from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
-from prumo.cli.money_options import (
+from prumo.cli.options import (
     billing_options,
+    confidence_option,
     exchange_of,
     exchange_options,
+    language_option,
     purchase_option,
     settings_with,
 )
 from prumo.errors import InputError
-from prumo.execute.study_prices import asked_rates, no_prices, pricing_day
-from prumo.price.price import Purchase
+from prumo.money.cost import cost_settings, costing, with_notes
+from prumo.money.price import Purchase
+from prumo.money.study_prices import asked_rates, no_prices, pricing_day
 from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

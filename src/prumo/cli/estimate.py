@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.analyse.forecast.estimate import Training, estimate
-from prumo.analyse.forecast.estimate_text import estimate_sentences
-from prumo.analyse.money.costing_note import age_notes
-from prumo.cli.language_option import language_option
-from prumo.cli.money_options import exchange_of, exchange_options, purchase_option
+from prumo.cli.options import exchange_of, exchange_options, language_option, purchase_option
 from prumo.errors import InputError, UnavailableError, did_you_mean
-from prumo.price.catalog import load_catalog
-from prumo.price.price import Purchase
-from prumo.price.rate import rate_of
+from prumo.forecast.estimate import Training, estimate
+from prumo.money.billing import rate_of
+from prumo.money.catalog import load_catalog
+from prumo.money.price import Purchase
+from prumo.report.cost_notes import age_notes
+from prumo.report.forecast import estimate_sentences
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.study.network import find_network
@@ -26,7 +25,7 @@ from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
 
 if TYPE_CHECKING:
-    from prumo.price.price import Price
+    from prumo.money.price import Price
 
 
 @click.command(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
-from prumo.report.mlflow_store import export_to_mlflow
+from prumo.cli.console import shown_progress
+from prumo.report.mlflow import export_to_mlflow
 from prumo.results.tables import Results
 
 

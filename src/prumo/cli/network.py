@@ -10,8 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from prumo.cli.console import table_console
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress, table_console
 from prumo.study.network import find_network, network_account
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.catalog import CATALOG
@@ -94,7 +93,7 @@ def show(  # noqa: PLR0913 (one for each option)
 
 
 def _checked(net: Network, framework: str) -> dict[str, Any]:
-    from prumo.measure.construction import build  # noqa: PLC0415 (only a check starts workers)
+    from prumo.run.proof import build  # noqa: PLC0415 (only a check starts workers)
 
     with shown_progress() as progress:
         answer = build(net, framework, progress)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from prumo.cli.console import shown_progress
 from prumo.cli.price_table import (
     finding_json,
     intake_json,
@@ -18,18 +19,22 @@ from prumo.cli.price_table import (
     print_price,
     print_prices,
 )
-from prumo.cli.shown_progress import shown_progress
-from prumo.price.catalog import load_catalog
-from prumo.price.endpoints import ENDPOINTS
-from prumo.price.intake import take_in
-from prumo.price.lint import MAX_AGE_DAYS, lint
-from prumo.price.own import own_folder, own_prices
-from prumo.price.price import Kind, Purchase
-from prumo.price.search import Search, find, other_currencies, select
-from prumo.price.sources import SOURCES, read_files
-from prumo.price.sources.document import Origin
-from prumo.price.update import Wish
-from prumo.price.update import update as update_prices
+from prumo.money.catalog import (
+    Search,
+    find,
+    load_catalog,
+    other_currencies,
+    own_folder,
+    own_prices,
+    select,
+)
+from prumo.money.lint import MAX_AGE_DAYS, lint
+from prumo.money.price import Kind, Purchase
+from prumo.money.services import ENDPOINTS
+from prumo.money.sources import SOURCES, read_files
+from prumo.money.sources.document import Origin
+from prumo.money.update import Wish, take_in
+from prumo.money.update import update as update_prices
 
 SOME_WRONG = 1
 SOME_FAILED = 2

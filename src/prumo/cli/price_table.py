@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.cli.console import table_console
-from prumo.price.price import Kind
+from prumo.money.price import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from rich.console import JustifyMethod
 
-    from prumo.price.intake import Intake
-    from prumo.price.lint import Finding
-    from prumo.price.price import Price
+    from prumo.money.lint import Finding
+    from prumo.money.price import Price
+    from prumo.money.update import Intake
 
 _NUMBERS = {"vCPUs", "GiB", "on demand", "spot"}
 _SHOWN_FINDINGS = 30

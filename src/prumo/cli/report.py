@@ -9,14 +9,13 @@ from typing import Any
 
 import click
 
-from prumo.cli.confidence_option import confidence_option
 from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
+from prumo.cli.options import confidence_option, language_option
 from prumo.report.content import assemble
 from prumo.report.document import document
 from prumo.report.file import write_file
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.formats.telling import Telling
+from prumo.report.formats.content import Telling
 from prumo.report.language import language as language_of
 from prumo.report.page import write_page
 from prumo.report.terminal import print_report

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.analyse.money.costing import cost_settings
-from prumo.analyse.money.costing_note import age_notes
-from prumo.cli.money_options import exchange_of, exchange_options, purchase_option
+from prumo.cli.options import exchange_of, exchange_options, purchase_option
 from prumo.errors import InputError
-from prumo.execute.study_prices import Repricing, reprice
-from prumo.price.price import Purchase
+from prumo.money.cost import cost_settings
+from prumo.money.kept_prices import EVERY_MACHINE
+from prumo.money.price import Purchase
+from prumo.money.study_prices import Repricing, reprice
+from prumo.report.cost_notes import age_notes
 from prumo.results.folder import ResultsFolder
-from prumo.results.prices import EVERY_MACHINE
 from prumo.results.tables import Results
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
 from prumo.environments.store import environments, remove

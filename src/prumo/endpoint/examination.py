@@ -11,7 +11,7 @@ from prumo.endpoint.outcome import Verdict, undecided
 from prumo.endpoint.rule import Case
 from prumo.endpoint.rules import SERVING, STOPPING
 from prumo.errors import InputError
-from prumo.measure.interruption import sigterm_as_interrupt
+from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,30 +3,224 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from prumo.analyse.effect import varying
-from prumo.analyse.money.advice import advise
-from prumo.analyse.money.advice_sentence import Wording, advice_sentences
-from prumo.analyse.money.cost import cost_metric
-from prumo.analyse.money.machine_ratio import machine_sentences
-from prumo.analyse.money.same_work import by_work, work_factors
-from prumo.message import Message
+from prumo.message import Message, listed
+from prumo.money.advice import Strategy, advise
+from prumo.money.cost import cost_metric
+from prumo.money.difference import Aspect, by_work, chance, machine_sentences, work_factors
+from prumo.quantity import Estimate, Quantity
 from prumo.report.label import levels_label, scenario_label
+from prumo.statistics.effect import varying
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import polars as pl
     from rich.console import Console
 
-    from prumo.analyse.interval import Interval
-    from prumo.analyse.money.advice import Advice
-    from prumo.analyse.money.candidate import Candidate, Need
-    from prumo.analyse.money.costing import Costing
+    from prumo.money.advice import Advice, Candidate, Need, RunnerUp
+    from prumo.money.cost import Costing
     from prumo.report.language import Language
+    from prumo.statistics.interval import Interval
+
+
+if TYPE_CHECKING:
+    Kept = Callable[[Candidate], float | None]
+
+CHOICE = {
+    Strategy.COST: "The cheapest is {name}: {figures}.",
+    Strategy.SPEED: "The fastest is {name}: {figures}.",
+    Strategy.BALANCED: "The best balance of cost and time, half each, is {name}: {figures}.",
+}
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How scenarios and amounts are called."""
+
+    labels: Mapping[str, str]
+    """Scenario → its name with its levels."""
+    currency: str
+
+    def label(self, scenario: str) -> str:
+        """A scenario's name with its levels."""
+        return self.labels.get(scenario, scenario)
+
+    def figures(self, candidate: Candidate) -> Message:
+        """Time and cost of a candidate with their intervals."""
+        seconds = _estimate(candidate.seconds, "s")
+        if candidate.cost is None:
+            return Message("{time}", {"time": seconds})
+        cost = _estimate(candidate.cost, self.currency)
+        return Message("{time}, {cost}", {"time": seconds, "cost": cost})
+
+
+def advice_sentences(advice: Advice, wording: Wording) -> list[Message]:
+    """The choice, the runner-up, by how much and how surely, and what misses the limits."""
+    said = [_choice(advice, wording), *_limits(advice, wording)]
+    if advice.runner_up is not None:
+        said += _runner_up(advice, advice.runner_up, wording)
+    elif advice.choice is not None and advice.others:
+        said.append(Message("No other keeps to what is asked as surely."))
+    said += _better_but_unsure(advice, wording)
+    said += _misses(advice, wording)
+    if advice.unpriced:
+        said.append(
+            Message(
+                "Left out, as not all of their runs have a cost in {currency}: {names}.",
+                {"currency": wording.currency, "names": listed(advice.unpriced)},
+            )
+        )
+    return said
+
+
+def _choice(advice: Advice, wording: Wording) -> Message:
+    choice = advice.choice
+    if choice is not None and _is_tie(advice) and choice.cost is not None and not choice.cost.mean:
+        return Message(
+            "Several cost nothing, as each ends before the first minute that is billed; the "
+            "fastest of them is {name}: {figures}.",
+            {"name": wording.label(choice.scenario), "figures": wording.figures(choice)},
+        )
+    if choice is not None:
+        return Message(
+            "Several cost the least alike; the fastest of them is {name}: {figures}."
+            if _is_tie(advice)
+            else CHOICE[advice.need.strategy],
+            {"name": wording.label(choice.scenario), "figures": wording.figures(choice)},
+        )
+    if not advice.others and advice.unpriced:
+        return Message(
+            "There is no cost in {currency} to choose by.", {"currency": wording.currency}
+        )
+    if not advice.others:
+        return Message("No scenario has finished runs to choose from.")
+    nearest = advice.others[0]
+    return Message(
+        "No configuration is likely to keep to what is asked. The nearest is {name}: {figures}.",
+        {"name": wording.label(nearest.scenario), "figures": wording.figures(nearest)},
+    )
+
+
+def _is_tie(advice: Advice) -> bool:
+    """Whether the choice is no cheaper than the runner-up, where the cheapest is asked for."""
+    if advice.need.strategy is not Strategy.COST or advice.runner_up is None:
+        return False
+    return any(one.is_same for one in advice.runner_up.differences if one.aspect is Aspect.COST)
+
+
+def _limits(advice: Advice, wording: Wording) -> Iterator[Message]:
+    """How surely the choice keeps deadline and budget."""
+    choice = advice.choice
+    if choice is None:
+        return
+    if choice.is_single and advice.need.is_limited:
+        yield Message(
+            "It keeps to what is asked in its single run; how surely the next one does, one run "
+            "cannot tell."
+        )
+    elif not advice.keeps_surely:
+        yield Message("No configuration keeps to what is asked surely.")
+    for limit, kept_by in _asked(advice.need, wording):
+        kept = kept_by(choice)
+        if kept is not None:
+            yield Message(
+                "Its next run keeps {limit} with a chance of {chance}.",
+                {"limit": limit, "chance": chance(kept)},
+            )
+
+
+def _asked(need: Need, wording: Wording) -> Iterator[tuple[Message, Kept]]:
+    """Every limit in words, and where a candidate has its chance to keep it."""
+    if need.deadline_seconds is not None:
+        deadline = Quantity(need.deadline_seconds, "s")
+        yield Message("the deadline of {time}", {"time": deadline}), attrgetter("keeps_deadline")
+    if need.budget is not None:
+        amount = Quantity(need.budget, wording.currency)
+        yield Message("the budget of {amount}", {"amount": amount}), attrgetter("keeps_budget")
+
+
+def _runner_up(advice: Advice, runner_up: RunnerUp, wording: Wording) -> Iterator[Message]:
+    second = runner_up.candidate
+    yield Message(
+        "The runner-up is {name}: {figures}.",
+        {"name": wording.label(second.scenario), "figures": wording.figures(second)},
+    )
+    for difference in runner_up.differences:
+        yield difference.message()
+    if advice.need.strategy is Strategy.BALANCED and runner_up.chance_better is not None:
+        yield Message(
+            "The chance that {one} is truly the better balance of the two is {chance}.",
+            {"one": advice.ranking[0].scenario, "chance": chance(runner_up.chance_better)},
+        )
+    if len(advice.ranking) > 2 and advice.chance_best is not None:  # noqa: PLR2004 (choice, runner-up)
+        yield Message(
+            "The chance that {one} is truly the best of all {count} is {chance}.",
+            {
+                "one": advice.ranking[0].scenario,
+                "count": len(advice.ranking),
+                "chance": chance(advice.chance_best),
+            },
+        )
+
+
+def _better_but_unsure(advice: Advice, wording: Wording) -> Iterator[Message]:
+    """What would be better by the strategy and keeps the limits less surely."""
+    for other in advice.others if advice.choice is not None else ():
+        if other.score < advice.ranking[0].score and (other.keeps_all or 0.0) > _missed(advice):
+            yield Message(
+                "{name} would be better by this measure, {figures}, but keeps to what is asked "
+                "only with a chance of {chance}.",
+                {
+                    "name": wording.label(other.scenario),
+                    "figures": wording.figures(other),
+                    "chance": chance(other.keeps_all or 0.0),
+                },
+            )
+
+
+def _misses(advice: Advice, wording: Wording) -> Iterator[Message]:
+    """Which configurations miss a limit, and how surely."""
+    for limit, kept_by in _asked(advice.need, wording):
+        chances = [(one.scenario, kept_by(one)) for one in advice.others]
+        missed = [name for name, kept in chances if kept is not None and kept <= _missed(advice)]
+        in_doubt = [
+            Message("{name} ({chance})", {"name": name, "chance": chance(kept)})
+            for name, kept in chances
+            if kept is not None and _missed(advice) < kept < advice.need.confidence
+        ]
+        if missed:
+            yield Message(
+                "Surely beyond {limit}, each with a chance of at least {chance}: {names}.",
+                {"limit": limit, "chance": chance(advice.need.confidence), "names": listed(missed)},
+            )
+        if in_doubt:
+            yield Message(
+                "In doubt about {limit}, with the chance to keep it: {names}.",
+                {"limit": limit, "names": listed(in_doubt)},
+            )
+    single = [one.scenario for one in advice.others if one.is_single]
+    if single:
+        yield Message(
+            "Beyond what is asked in their single run, which is not sure: {names}.",
+            {"names": listed(single)},
+        )
+
+
+def _missed(advice: Advice) -> float:
+    """So unlikely it must be to keep a limit before it is said to be missed."""
+    return 1 - advice.need.confidence
+
+
+def _estimate(interval: Interval, unit: str) -> Estimate | Message:
+    if interval.low is None or interval.high is None:
+        return Message("{value} (a single run)", {"value": Quantity(interval.mean, unit)})
+    return Estimate(interval.mean, interval.low, interval.high, unit)
+
 
 NO_PRICE = Message(
     "No price is known of these runs, so this is about time alone. --price tries one, and "

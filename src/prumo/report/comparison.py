@@ -10,25 +10,25 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.analyse.comparison import compare
-from prumo.analyse.comparison_sentence import (
+from prumo.errors import InputError, did_you_mean
+from prumo.message import Message, listed
+from prumo.money.cost import kept_costing
+from prumo.quantity import MISSING
+from prumo.report.comparison_sentences import (
     comparison_remarks,
     comparison_sentences,
     level_name,
     ratio_digits,
     verdict_word,
 )
-from prumo.analyse.effect import varying
-from prumo.analyse.metric import Kind, metric_of
-from prumo.analyse.money.costing import kept_costing
-from prumo.analyse.ratio import geometric_mean
-from prumo.analyse.unproven import unproven
-from prumo.errors import InputError, did_you_mean
-from prumo.message import Message, listed
-from prumo.quantity import MISSING
 from prumo.report.content import headline_metrics
 from prumo.report.label import levels_label
 from prumo.results.column import free_name
+from prumo.statistics.comparison import compare
+from prumo.statistics.effect import varying
+from prumo.statistics.equality import unproven
+from prumo.statistics.metric import Kind, metric_of
+from prumo.statistics.ratio import geometric_mean
 from prumo.study import level_text
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from prumo.analyse.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
-    from prumo.analyse.money.costing import Costing
-    from prumo.analyse.ratio import Ratio
+    from prumo.money.cost import Costing
     from prumo.report.language import Language
     from prumo.results.tables import Results
+    from prumo.statistics.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
+    from prumo.statistics.ratio import Ratio
 
 # A smaller p value says no more to a reader.
 LEAST_P_TOLD = 0.001

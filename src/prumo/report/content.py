@@ -7,38 +7,38 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.analyse.convergence import convergences, losses_of
-from prumo.analyse.effect import is_balanced, main_effects, varying
-from prumo.analyse.evidence import Evidence
-from prumo.analyse.forecast.forecast_check import forecast_against_fact
-from prumo.analyse.metric import headlines, in_reading_order
-from prumo.analyse.money.costing import kept_costing
-from prumo.analyse.profile import scenario_profile
-from prumo.analyse.scaling import scaling_fits
-from prumo.analyse.summary import summarise
-from prumo.analyse.unproven import unproven
-from prumo.analyse.variation import variation
-from prumo.analyse.warning import find_warnings
 from prumo.errors import InputError, did_you_mean
+from prumo.forecast.accuracy import forecast_against_fact
+from prumo.forecast.document import read_forecast
+from prumo.money.cost import kept_costing
+from prumo.money.kept_prices import named_prices
 from prumo.report.cost import cost_report
-from prumo.results.forecast import read_forecast
-from prumo.results.prices import named_prices
+from prumo.report.evidence import Evidence
+from prumo.report.warnings import find_warnings
 from prumo.results.record import Verdict
+from prumo.statistics.convergence import convergences, losses_of
+from prumo.statistics.effect import is_balanced, main_effects, varying
+from prumo.statistics.equality import unproven
+from prumo.statistics.metric import headlines, in_reading_order
+from prumo.statistics.profile import scenario_profile
+from prumo.statistics.scaling import scaling_fits
+from prumo.statistics.summary import summarise
+from prumo.statistics.variation import variation
 from prumo.study import Adaptive, Imported, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prumo.analyse.convergence import Convergence, Losses
-    from prumo.analyse.effect import LevelMean
-    from prumo.analyse.profile import ScenarioProfile
-    from prumo.analyse.scaling import ScalingFit
-    from prumo.analyse.variation import Variation
-    from prumo.analyse.warning import ResultWarning
     from prumo.report.cost import CostReport
+    from prumo.report.warnings import ResultWarning
     from prumo.results.equality import Equality
-    from prumo.results.profile import Profile
+    from prumo.results.events import Profile
     from prumo.results.tables import Results, Unreadable
+    from prumo.statistics.convergence import Convergence, Losses
+    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.profile import ScenarioProfile
+    from prumo.statistics.scaling import ScalingFit
+    from prumo.statistics.variation import Variation
 
 
 @dataclass(frozen=True)

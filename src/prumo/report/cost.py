@@ -10,21 +10,21 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.analyse.effect import varying
-from prumo.analyse.metric import Kind, metric_of
-from prumo.analyse.money.machine_ratio import machine_sentences
-from prumo.analyse.money.pareto import pareto, pareto_sentences
-from prumo.analyse.summary import summarise
 from prumo.message import Message
+from prumo.money.difference import machine_sentences
+from prumo.money.pareto import pareto, pareto_sentences
 from prumo.report.label import levels_label
+from prumo.statistics.effect import varying
+from prumo.statistics.metric import Kind, metric_of
+from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
-    from prumo.analyse.money.costing import Costing
-    from prumo.analyse.money.pareto import ParetoPoint
+    from prumo.money.cost import Costing
+    from prumo.money.pareto import ParetoPoint
     from prumo.report.language import Language
 
     Row = dict[str, Any]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prumo.report.convergence_table import convergence_document
+from prumo.report.convergence import convergence_document
 from prumo.report.cost import cost_document
 from prumo.report.profile import profile_document
-from prumo.report.scaling_table import scaling_document
+from prumo.report.scaling import scaling_document
 from prumo.report.sentence import sentences
 from prumo.report.variation_table import variation_document
 

@@ -9,8 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from prumo.message import Message
+from prumo.report.figures import figures_of
 from prumo.report.file import write_file
-from prumo.report.gallery import figures_of
 from prumo.report.section import sections_of
 from prumo.report.sentence import sentences
 from prumo.version import __version__

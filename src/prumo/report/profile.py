@@ -9,14 +9,14 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.analyse.profile import OperationKind
 from prumo.message import Message, Series
 from prumo.report.label import levels_label
+from prumo.statistics.profile import OperationKind
 
 if TYPE_CHECKING:
-    from prumo.analyse.profile import ScenarioProfile
     from prumo.report.content import Report
     from prumo.report.language import Language
+    from prumo.statistics.profile import ScenarioProfile
 
 SHOWN_OPERATIONS = 10
 

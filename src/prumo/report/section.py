@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from prumo.analyse.forecast.forecast_check import check_sentences
-from prumo.analyse.metric import metric_of
-from prumo.analyse.scaling_sentence import scaling_sentences
+from prumo.forecast.accuracy import check_sentences
 from prumo.message import Message, Series
 from prumo.quantity import MISSING
-from prumo.report.convergence_table import convergence_tables
+from prumo.report.convergence import convergence_tables
 from prumo.report.equality import HEADS, equality_rows, method, network_title, verdict
-from prumo.report.failure import failure_groups
 from prumo.report.profile import missing_profiles, profile_tables
-from prumo.report.scaling_table import scaling_rows
-from prumo.report.scenario_table import metric_tables, scenario_rows
+from prumo.report.scaling import scaling_rows, scaling_sentences
+from prumo.report.scenario_table import failure_groups, metric_tables, scenario_rows
 from prumo.report.sentence import sentences
 from prumo.report.setting import setting
 from prumo.report.variation_table import variation_tables
 from prumo.results.folder import STUDY_FILE
+from prumo.statistics.metric import metric_of
 from prumo.study import Imported
 from prumo.version import __version__
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from prumo.analyse.metric import Better, metric_of
-from prumo.analyse.money.same_work import by_work, work_factors
 from prumo.message import Message, Series, counted, listed
+from prumo.money.difference import by_work, work_factors
 from prumo.quantity import Estimate, Quantity
 from prumo.report.label import levels_label, scenario_label
+from prumo.statistics.metric import Better, metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.analyse.effect import LevelMean
     from prumo.report.content import Report
+    from prumo.statistics.effect import LevelMean
 
 NAMES_SHOWN = 6
 # Ours: more bullets than that are a table, and the page has one.

@@ -8,13 +8,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.analyse.metric import metric_of
 from prumo.message import Message
 from prumo.report.equality import verdict
-from prumo.report.failure import failure_groups
 from prumo.report.label import levels_label
 from prumo.report.profile import missing_profiles, profile_tables, terminal_table
+from prumo.report.scenario_table import failure_groups
 from prumo.report.sentence import sentences
+from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from rich.console import Console

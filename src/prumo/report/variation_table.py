@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prumo.analyse.metric import metric_of
 from prumo.quantity import MISSING
+from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.analyse.variation import Variation, VariationRow
     from prumo.message import Message
     from prumo.report.language import Language
+    from prumo.statistics.variation import Variation, VariationRow
 
 # A smaller p value says no more to a reader.
 LEAST_P_TOLD = 0.001

@@ -17,8 +17,9 @@ from prumo.files import write_whole
 from prumo.results.record import FORMAT, RunRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
 
 STUDY_FILE = "study.yaml"
 PLAN_FILE = "plan.json"
@@ -226,3 +227,42 @@ def _copy_to_disk(source: Path, target: Path) -> None:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0]
+
+
+def require_absent(path: Path) -> None:
+    """Refuse a folder that has something in it: a results folder is made whole."""
+    if not path.name:
+        raise InputError(f"{path} is where you are; give a folder of its own with --into")
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError(
+            f"{path} is there already: a study is imported whole, once. Remove it, or give "
+            "another folder with --into."
+        )
+
+
+def write_results(
+    path: Path, study_text: str, plan: Mapping[str, Any], records: Iterable[RunRecord]
+) -> None:
+    """Write study, plan and runs beside the folder's place, then put them there."""
+    require_absent(path)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    folder = ResultsFolder(beside)
+    folder.create()
+    try:
+        folder.write_study(study_text, dict(plan))
+        for record in records:
+            _write_run(folder, record)
+        # One flush for all: one for each of thousands of runs would take minutes on a disk.
+        os.sync()
+        beside.replace(path)
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _write_run(folder: ResultsFolder, record: RunRecord) -> None:
+    place = folder.run_path(record.run)
+    place.mkdir()
+    text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    (place / RECORD_FILE).write_text(text + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError, PrumoError
 from prumo.results.folder import ResultsFolder, UnreadableRecordError
 from prumo.results.record import Verdict
-from prumo.results.study import read_study
+from prumo.results.tables import read_study
 from prumo.study import fingerprint
 
 if TYPE_CHECKING:

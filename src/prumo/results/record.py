@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 FORMAT = 1
 
@@ -106,3 +106,11 @@ class RunRecord(BaseModel):
     network: dict[str, Any] = {}
     environment: dict[str, Any] = {}
     sampler: SamplerCost | None = None
+
+
+def unreadable_reason(error: OSError | ValidationError) -> str:
+    """What the system says, or the first field that is wrong and what is wrong with it."""
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    first = error.errors()[0]
+    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))

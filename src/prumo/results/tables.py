@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -11,28 +12,50 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from prumo.errors import InputError, PrumoError, did_you_mean
+from prumo.money.kept_prices import read_prices
 from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
 from prumo.results.condition import conditions_of
 from prumo.results.equality import read_equality
-from prumo.results.events import scan_epochs, scan_steps
-from prumo.results.folder import RECORD_FILE, ResultsFolder, read_record
-from prumo.results.prices import read_prices
-from prumo.results.profile import read_profile
+from prumo.results.events import read_profile, scan_epochs, scan_steps
+from prumo.results.folder import PLAN_FILE, RECORD_FILE, STUDY_FILE, ResultsFolder, read_record
 from prumo.results.record import Verdict
-from prumo.results.samples import scan_samples
-from prumo.results.study import read_plan, read_study
-from prumo.results.usage import read_usage
-from prumo.study import level_text
+from prumo.results.samples import read_usage, scan_samples
+from prumo.study import Rule, level_text, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from prumo.money.kept_prices import Prices
     from prumo.results.equality import Equality
-    from prumo.results.prices import Prices
-    from prumo.results.profile import Profile
+    from prumo.results.events import Profile
     from prumo.results.record import RunRecord, Spread
-    from prumo.results.usage import Usage
+    from prumo.results.samples import Usage
     from prumo.study import Level, Study
+
+
+def read_study(results: Path) -> Study:
+    """The study as it was run, with the user's own networks as its plan keeps them.
+
+    Somebody else may have made the folder, so no program that the study names is run.
+
+    Raises:
+        StudyError: The study cannot be read, or one of its networks is not in the plan.
+    """
+    networks = read_plan(results).get("networks")
+    kept = networks if isinstance(networks, dict) else {}
+    return load(
+        results / STUDY_FILE,
+        {name: layers for name, layers in kept.items() if isinstance(layers, list)},
+    )
+
+
+def read_plan(results: Path) -> dict[str, Any]:
+    """How the study was ordered, and its own networks; empty without a whole plan.json."""
+    try:
+        plan = json.loads((results / PLAN_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return plan if isinstance(plan, dict) else {}
 
 
 @dataclass(frozen=True)
@@ -240,3 +263,16 @@ def _level_series(name: str, levels: Sequence[Level | None]) -> pl.Series:
 
 def _finite(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
+
+
+def runs_where(results: Results, rule: str) -> pl.DataFrame:
+    """The runs of scenarios for which a rule such as `batch_size <= 64` holds; all without one."""
+    if not rule:
+        return results.runs()
+    if results.study is None:
+        raise InputError(f"{results.path} has no study that says what '{rule}' is about")
+    condition = Rule.parse(rule, results.study)
+    names = [record.run for record in results.records if condition.holds(record.parameters)]
+    if not names:
+        raise InputError(f"no run in {results.path} satisfies '{rule}'")
+    return results.runs().filter(pl.col("run").is_in(names))

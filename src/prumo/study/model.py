@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -20,7 +19,6 @@ from prumo.study.parameters import parameter_levels
 from prumo.study.plan import scenarios
 from prumo.study.problem import KeyPath, Problem, problems_of, shown, study_error
 from prumo.study.rule import RuleSource
-from prumo.study.scenario import Level, Scenario
 from prumo.study.section import LevelField, Section, Text, refused, written_as
 from prumo.study.settings import (
     CostSettings,
@@ -34,7 +32,9 @@ from prumo.study.training_parameters import FrameworkName, Version
 from prumo.study.workload import Retina, Training, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prumo.study.scenario import Level, Scenario
 
 
 _NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
@@ -116,9 +116,8 @@ class Study(Section):
     _own_networks: dict[str, OwnNetwork] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def load(cls, path: Path | str) -> "Study":
+    def load(cls, path: Path | str) -> Study:
         """Read a study from its file; StudyError says what is wrong and where."""
-
         return load(Path(path))
 
     @classmethod

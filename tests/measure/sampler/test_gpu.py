@@ -5,7 +5,7 @@ import math
 import pytest
 
 from fakes_machine import FakeGpu, fake_nvml
-from prumo.measure.sampler.gpu import open_gpus
+from prumo.run.sampler.gpu import open_gpus
 
 
 def test_each_gpu_has_its_load_its_memory_and_its_power() -> None:

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.measure.sampler.sampler import Clock, columns_of, sample
-from prumo.measure.sampler.table import Table
+from prumo.run.sampler.sampler import Clock, Table, columns_of, sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.measure.sampler.sampler import Tally
-    from prumo.measure.sampler.sensor import Sensor
+    from prumo.run.sampler.sampler import Tally
+    from prumo.run.sampler.sensor import Sensor
 
 
 class World:

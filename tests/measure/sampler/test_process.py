@@ -27,7 +27,7 @@ def start(
     path: Path, root: int, period: str = "0.1", before: Callable[[], None] | None = None
 ) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "prumo.measure.sampler", str(path), str(root), period],
+        [sys.executable, "-m", "prumo.run.sampler", str(path), str(root), period],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -115,7 +115,7 @@ def test_a_killed_controller_takes_the_sampler_with_it(tmp_path: Path) -> None:
     path, errors = tmp_path / "samples.csv", tmp_path / "errors"
     code = (
         "import subprocess, sys, os, time\n"
-        f"p = subprocess.Popen([sys.executable, '-m', 'prumo.measure.sampler', {str(path)!r}, "
+        f"p = subprocess.Popen([sys.executable, '-m', 'prumo.run.sampler', {str(path)!r}, "
         "str(os.getpid()), '0.1'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, "
         f"stderr=open({str(errors)!r}, 'w'))\n"
         "print(p.pid, flush=True); time.sleep(600)"
@@ -165,7 +165,7 @@ def test_a_folder_that_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", [[], ["samples.csv", "one", "1"]])
 def test_wrong_arguments_are_answered_with_the_usage(arguments: list[str]) -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "prumo.measure.sampler", *arguments],
+        [sys.executable, "-m", "prumo.run.sampler", *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -176,7 +176,7 @@ def test_wrong_arguments_are_answered_with_the_usage(arguments: list[str]) -> No
 
 def test_it_loads_nothing_heavy() -> None:
     code = (
-        "import sys, prumo.measure.sampler.__main__ as m; m.open_sensors(1, lambda: 0.0); "
+        "import sys, prumo.run.sampler.__main__ as m; m.open_sensors(1, lambda: 0.0); "
         "print(*sys.modules)"
     )
     loaded = subprocess.run(

@@ -10,17 +10,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes_machine import FakeGpu, fake_nvml
-from prumo.measure.sampler.energy import open_energy
-from prumo.measure.sampler.gpu import open_gpus
-from prumo.measure.sampler.memory import OtherMemory, open_memory
-from prumo.measure.sampler.pressure import open_pressure
-from prumo.measure.sampler.processor import OtherProcessor, open_processor
-from prumo.measure.sampler.tree import open_tree
+from prumo.run.sampler.gpu import open_gpus
+from prumo.run.sampler.machine import (
+    OtherMemory,
+    OtherProcessor,
+    open_energy,
+    open_memory,
+    open_pressure,
+    open_processor,
+)
+from prumo.run.sampler.tree import open_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.measure.sampler.sensor import Sensor
+    from prumo.run.sampler.sensor import Sensor
 
 
 def make_powercap(folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from prumo.cli.lazy_group import LazyGroup
+from prumo.cli.group import LazyGroup
 
 COMMANDS = {
     "check": "Check whether a server, a command or a container image keeps SageMaker's rules.",

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from prumo.cli.console import table_console
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress, table_console
 from prumo.endpoint.examination import examine
 from prumo.endpoint.exchange.body import drawn_body, read_body
 from prumo.endpoint.limits import KINDS, MB

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from prumo.cli.lazy_group import LazyGroup
+from prumo.cli.group import LazyGroup
 
 COMMANDS = {
     "package": "Pack a model with all that its answers depend on into model.tar.gz.",

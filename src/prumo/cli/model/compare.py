@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from prumo.cli.console import table_console
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress, table_console
 from prumo.machine.cpu import read_cpu
 from prumo.model.comparison.comparison import compare
 from prumo.model.comparison.labelled_images import ALL, ImageWish

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 from prumo.model.conversion.variant import VariantWish, make_variant
 from prumo.model.manifest import Precision, RuntimeName
 

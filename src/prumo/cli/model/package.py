@@ -7,8 +7,8 @@ from typing import get_args
 
 import click
 
-from prumo.cli.language_option import language_option
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
+from prumo.cli.options import language_option
 from prumo.model.manifest import Layout, RuntimeName, Task
 from prumo.model.package.card import given_card
 from prumo.model.package.making import make_package

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from prumo.cli.lazy_group import LazyGroup
+from prumo.cli.group import LazyGroup
 
 COMMANDS = {
     "prepare": "Find the fundus in photographs, crop, scale and judge their quality.",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 
 if TYPE_CHECKING:
     from prumo.retina.records.conversion import Conversion

@@ -11,9 +11,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress, table_console
+from prumo.cli.options import language_option
 
 if TYPE_CHECKING:
     from prumo.report.language import Language

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
-from prumo.cli.language_option import language_option
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress, table_console
+from prumo.cli.options import language_option
 from prumo.report.file import write_file
 from prumo.report.language import language as language_of
 from prumo.retina.model.folder import open_model

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 from prumo.retina.dataset.labels import Columns
 from prumo.retina.dataset.prepare import Request, prepare
 from prumo.retina.fundus.preparation import Enhancement, Method, Preparation

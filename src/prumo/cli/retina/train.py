@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from prumo.cli.shown_progress import shown_progress
+from prumo.cli.console import shown_progress
 from prumo_worker.retina.backbones.names import NAMES as NETWORKS
 
 if TYPE_CHECKING:

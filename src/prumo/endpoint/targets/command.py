@@ -15,13 +15,12 @@ from prumo.endpoint.targets import Server, port_environment
 from prumo.endpoint.targets.process_facts import listening_ports, program_of
 from prumo.errors import InputError
 from prumo.machine.processes import descendants, signal_all
-from prumo.measure.guard.order import Order
-from prumo.measure.guard.process import GuardedProcess
+from prumo.supervise.guard import GuardedProcess, Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prumo.measure.guard.order import Ending
+    from prumo.supervise.guard import Ending
 
 _LAST_CHARACTERS = 400
 

@@ -6,9 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.errors import InputError
-from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.model.comparison.given_answers import given_answers
 from prumo.model.comparison.labelled_images import labelled_images
 from prumo.model.comparison.pairing import paired
@@ -16,12 +14,13 @@ from prumo.model.comparison.quality import quality
 from prumo.model.comparison.timing import Pace, started_subjects, timings
 from prumo.model.comparison.variant import opened_variants
 from prumo.model.image_folder import require_same_preparation
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from prumo.analyse.ratio import Ratio
     from prumo.model.comparison.given_answers import GivenAnswers, Material
     from prumo.model.comparison.labelled_images import ImageWish, LabelledImages
     from prumo.model.comparison.pairing import Pairing
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from prumo.model.comparison.variant import Variant
     from prumo.model.manifest import Manifest
     from prumo.progress import Progress
+    from prumo.statistics.ratio import Ratio
 
 
 @dataclass(frozen=True)

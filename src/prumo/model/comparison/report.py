@@ -16,9 +16,9 @@ from prumo.quantity import MISSING, Quantity, scale_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from prumo.analyse.interval import Interval
     from prumo.model.comparison.comparison import Comparison, Row
     from prumo.retina.judge.estimate import Estimate
+    from prumo.statistics.interval import Interval
 
 _DIGITS = 3
 _FIGURES = ("accuracy", "sensitivity", "specificity", "auc", "kappa")

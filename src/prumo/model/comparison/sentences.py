@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.analyse.comparison import holm
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.model.comparison.seen_photographs import seen_sentences
+from prumo.statistics.comparison import holm
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
-    from prumo.analyse.ratio import Ratio
     from prumo.model.comparison.comparison import Comparison, Row
     from prumo.model.comparison.pairing import Pairing
     from prumo.retina.judge.estimate import Estimate
+    from prumo.statistics.ratio import Ratio
 
 _SMALLEST_P = 0.001
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE, mean_interval
-from prumo.analyse.ratio import geometric_mean
 from prumo.model.comparison.subject import Subject
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_interval
+from prumo.statistics.ratio import geometric_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import ExitStack
 
-    from prumo.analyse.interval import Interval
-    from prumo.analyse.ratio import Ratio
     from prumo.model.comparison.memory import Memory
     from prumo.model.comparison.variant import Variant
     from prumo.progress import Progress
+    from prumo.statistics.interval import Interval
+    from prumo.statistics.ratio import Ratio
 
 ROUNDS = 10
 STARTS = 3

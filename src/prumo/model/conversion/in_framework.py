@@ -12,21 +12,21 @@ from prumo.cache import LOGS, made_folder
 from prumo.environments.setup import ensure_companion
 from prumo.errors import StorageError
 from prumo.machine.machine import read_memory
-from prumo.measure.worker import Environments
-from prumo.measure.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 from prumo.model.conversion.canonical_form import make_canonical
 from prumo.model.conversion.draft import NETWORK_FILES, Draft, NetworkFacts
 from prumo.model.conversion.failure import ConversionError
 from prumo.model.source.pytorch_export import write_harmless
 from prumo.results.folder import LOG_FILE
+from prumo.run.worker import Environments
+from prumo.run.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.measure.journal import Event
     from prumo.model.manifest import Precision, RuntimeName
     from prumo.model.source import OriginFormat
     from prumo.progress import Progress
+    from prumo.run.journal import Event
 
 KIND = "model_conversion"
 _REFERENCE_FILE = "reference.npz"

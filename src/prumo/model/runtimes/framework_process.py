@@ -13,8 +13,8 @@ from prumo.environments.frameworks import find_framework
 from prumo.environments.store import existing
 from prumo.environments.worker_source import worker_path
 from prumo.errors import InputError, UnavailableError
-from prumo.measure.launch import clean_environment, thread_environment
 from prumo.model.runtimes import NetworkError
+from prumo.run.worker import clean_environment, thread_environment
 from prumo_worker.predictor.frames import Frame, read_frame, write_frame
 
 if TYPE_CHECKING:

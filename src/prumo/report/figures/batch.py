@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from prumo.analyse.interval import mean_interval
-from prumo.analyse.ratio import ratio_of
 from prumo.message import Message
 from prumo.report.figures.curves import DASHES
 from prumo.report.figures.figure import (
@@ -24,6 +22,8 @@ from prumo.report.figures.figure import (
     value_axis,
 )
 from prumo.report.label import levels_label
+from prumo.statistics.interval import mean_interval
+from prumo.statistics.ratio import ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import vl_convert
 
-from prumo.analyse.metric import UNITS
 from prumo.message import Message
+from prumo.statistics.metric import UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

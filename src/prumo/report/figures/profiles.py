@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from prumo.analyse.profile import OperationKind
-from prumo.report.figures.figure import FAINT, PALETTE, draw, plain
+from prumo.message import Message
+from prumo.report.figures.figure import FAINT, INK, PALETTE, draw, plain
+from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
 from prumo.report.label import row_label
+from prumo.statistics.profile import OperationKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from prumo.analyse.profile import ScenarioProfile
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
+    from prumo.statistics.profile import ScenarioProfile
+
 
 ROW_PIXELS = 22
 PLOT_PIXELS = 600
@@ -86,3 +90,96 @@ def profiles_figure(
         ),
         language,
     )
+
+
+UTILISATION_PLOT_PIXELS = 315
+BAR_PIXELS = 10
+GAP_PIXELS = 6
+# A blue and an orange that differ in brightness too, so that they do in black and white.
+COLORS = {"CPU": PALETTE[0], "GPU": PALETTE[3]}
+HOST = {"processor": "cpu_percent_mean", "memory": "memory_percent_mean"}
+GPU = {
+    "processor": re.compile(r"gpu\d+_percent_mean"),
+    "memory": re.compile(r"gpu\d+_memory_percent_mean"),
+}
+TITLES = {
+    "processor": Message("Mean use of processors [%]"),
+    "memory": Message("Mean use of memory [%]"),
+}
+READING = Message(
+    "Share of the whole machine in use: mean over the time of a run, set-up included, and over the "
+    "runs of a scenario; of several GPUs, their mean."
+)
+
+
+def utilisation_figures(
+    summary: pl.DataFrame, factors: Sequence[str], language: Language
+) -> list[Figure]:
+    """Bars of CPU and GPU, of memory and GPU memory; none where nothing was sampled."""
+    tables = {kind: table for kind in TITLES if (table := _means(summary, kind)).height}
+    if not tables:
+        return []
+    sampled = pl.concat([table.select("scenario") for table in tables.values()]).unique()
+    rows = layout(summary.join(sampled, on="scenario", how="semi"), factors)
+    # One legend for all panels, of what some of them has.
+    colors = {name: COLORS[name] for name in _devices(tables.values())}
+    groups = []
+    for panel in rows.panels:
+        inside = {kind: row_columns(table, panel) for kind, table in tables.items()}
+        devices = _devices(inside.values())
+        plots = [
+            _plot(part, label_axis(shown=place == 0), devices, colors, language.say(TITLES[kind]))
+            for place, (kind, part) in enumerate(inside.items())
+        ]
+        group = alt.hconcat(*plots, spacing=14, title=panel_title(panel))
+        groups.append(group.resolve_scale(yOffset="independent"))
+    heading = Message("Use of the machine")
+    return draw_rows(groups, rows, "utilisation", heading, language.say(READING), language)
+
+
+def _devices(tables: Iterable[pl.DataFrame]) -> list[str]:
+    found = {device for table in tables for device in table["device"]}
+    return [name for name in COLORS if name in found]
+
+
+def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
+    metric = pl.col("metric")
+    gpus = [name for name in summary["metric"].unique() if GPU[kind].fullmatch(name)]
+    device = pl.when(metric == HOST[kind]).then(pl.lit("CPU")).otherwise(pl.lit("GPU"))
+    return (
+        summary.filter((metric == HOST[kind]) | metric.is_in(gpus))
+        .group_by("scenario", device.alias("device"), maintain_order=True)
+        .agg(pl.col("mean").mean().alias("value"))
+    )
+
+
+def _plot(
+    table: pl.DataFrame,
+    y: Any,  # noqa: ANN401 (Altair)
+    devices: Sequence[str],
+    colors: Mapping[str, str],
+    title: str,
+) -> Any:  # noqa: ANN401 (Altair)
+    base = alt.Chart(table).encode(
+        y=y,
+        yOffset=alt.YOffset("device:N", sort=list(devices)),
+        x=alt.X(
+            "value:Q",
+            title=title,
+            scale=plain(domain=[0, 112], nice=False),
+            axis=plain(values=[0, 25, 50, 75, 100]),
+        ),
+    )
+    color = alt.Color(
+        "device:N",
+        sort=list(colors),
+        scale=plain(domain=list(colors), range=list(colors.values())),
+        legend=plain(title=None, orient="top"),
+    )
+    number = alt.Text("value:Q", format=".0f")
+    # A step per row and not per bar: a row may have one bar.
+    height = alt.Step(BAR_PIXELS * len(devices) + GAP_PIXELS, **{"for": "position"})
+    return alt.layer(
+        base.mark_bar().encode(color=color),
+        base.mark_text(align="left", dx=4, fontSize=9, color=INK).encode(text=number),
+    ).properties(width=UTILISATION_PLOT_PIXELS, height=height)

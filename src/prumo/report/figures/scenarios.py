@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from prumo.analyse.metric import metric_of
 from prumo.message import Message
-from prumo.report.figures.figure import Extent, axis_title, caption, value_axis
+from prumo.report.figures.figure import (
+    INK,
+    PLAIN_NUMBER,
+    Extent,
+    axis_title,
+    caption,
+    plain,
+    value_axis,
+)
 from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
+from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prumo.quantity import Scale
     from prumo.report.figures.figure import Figure
+    from prumo.report.figures.rows import Rows
     from prumo.report.language import Language
+
 
 ROW_PIXELS = 20
 # Runs lie below the mean of their row, so that neither hides the other.
@@ -77,3 +89,206 @@ def _plot(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:  
             x=x
         ),
     ).properties(width=PLOT_PIXELS, height=alt.Step(ROW_PIXELS))
+
+
+BOXES_ROW_PIXELS = 30
+BOXES_PLOT_PIXELS = 640
+BOX_PIXELS = 12
+BOX_OFFSET = -4
+# Points lie below their box in a few lanes, so that equal values do not hide each other.
+LANE_OFFSETS = (6, 9, 12)
+# Tukey (1977), Exploratory Data Analysis: whiskers go to the last value within 1.5 box lengths.
+WHISKER_LENGTHS = 1.5
+# With fewer runs a box shows no more than its points do.
+FEWEST_RUNS = 8
+MOST_POINTS = 4000
+READING = Message(
+    "Box: the middle half of the runs, with a line at the median. Whiskers: the last runs within "
+    "1.5 lengths of the box."
+)
+RUNS = Message("Dots: single runs.")
+RUNS_OUTSIDE = Message("Dots: the runs outside of the whiskers.")
+
+
+def has_many_runs(runs: pl.DataFrame, metric: str) -> bool:
+    """Whether half of the scenarios have enough values of a metric for a box."""
+    counts = runs.drop_nulls(metric).group_by("scenario").len()
+    return counts.filter(pl.col("len") >= FEWEST_RUNS).height * 2 >= max(1, counts.height)
+
+
+def boxes_figures(
+    runs: pl.DataFrame, factors: Sequence[str], metric: str, language: Language
+) -> list[Figure]:
+    """Median, quartiles and whiskers, and the runs themselves below."""
+    known = metric_of(metric)
+    measured = runs.drop_nulls(metric)
+    scale = language.scale(measured.select(pl.col(metric).median()).item(), known.unit)
+    values = measured.select("scenario", value=pl.col(metric) / scale.factor)
+    boxes = _boxes(values)
+    points, all_shown = _points(values, boxes)
+    extent = Extent.of(values["value"].to_list(), [])
+    rows = layout(measured, factors)
+    title = axis_title(known.title, scale.unit, language)
+    x = alt.X("value:Q", **value_axis(title, extent))
+    panels = [
+        _boxes_plot(
+            row_columns(boxes, panel), row_columns(points, panel), x, label_axis(), rows.color
+        ).properties(title=panel_title(panel))
+        for panel in rows.panels
+    ]
+    title_of_figure = Message("Spread of the runs: {metric}", {"metric": known.title})
+    reading = caption([READING, RUNS if all_shown else RUNS_OUTSIDE, extent.remark], language)
+    return draw_rows(panels, rows, "boxes", title_of_figure, reading, language)
+
+
+def _boxes(values: pl.DataFrame) -> pl.DataFrame:
+    value = pl.col("value")
+    quartiles = values.group_by("scenario", maintain_order=True).agg(
+        q1=value.quantile(0.25, "linear"), median=value.median(), q3=value.quantile(0.75, "linear")
+    )
+    reach = WHISKER_LENGTHS * (pl.col("q3") - pl.col("q1"))
+    inside = values.join(quartiles, on="scenario").filter(
+        value.is_between(pl.col("q1") - reach, pl.col("q3") + reach)
+    )
+    whiskers = inside.group_by("scenario").agg(low=value.min(), high=value.max())
+    return quartiles.join(whiskers, on="scenario", maintain_order="left")
+
+
+def _points(values: pl.DataFrame, boxes: pl.DataFrame) -> tuple[pl.DataFrame, bool]:
+    placed = values.with_columns(
+        lane=(pl.int_range(pl.len()).over("scenario") % len(LANE_OFFSETS)),
+    )
+    if placed.height <= MOST_POINTS:
+        return placed, True
+    outside = ~pl.col("value").is_between("low", "high")
+    return placed.join(boxes, on="scenario").filter(outside).select(placed.columns), False
+
+
+def _boxes_plot(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+    base = alt.Chart(boxes).encode(y=y)
+    dots = [
+        alt.Chart(points.filter(pl.col("lane") == lane))
+        .mark_circle(size=14, opacity=0.6, yOffset=offset)
+        .encode(x=x, y=y, color=color)
+        for lane, offset in enumerate(LANE_OFFSETS)
+    ]
+    return alt.layer(
+        base.mark_rule(yOffset=BOX_OFFSET, color=INK).encode(x="low:Q", x2="high:Q"),
+        base.mark_bar(height=BOX_PIXELS, yOffset=BOX_OFFSET, stroke=INK, strokeWidth=1).encode(
+            x="q1:Q", x2="q3:Q", color=color
+        ),
+        base.mark_tick(yOffset=BOX_OFFSET, size=BOX_PIXELS, thickness=2, color="white").encode(
+            x="median:Q"
+        ),
+        *dots,
+    ).properties(width=BOXES_PLOT_PIXELS, height=alt.Step(BOXES_ROW_PIXELS))
+
+
+BARS_ROW_PIXELS = 19
+PANEL_PIXELS = {1: 640, 2: 315}
+"""The width of a panel, by how many stand side by side."""
+DIGITS = 3
+# How much further than the longest bar an axis goes, so that the number behind it has room.
+ROOM_FOR_NUMBER = 1.25
+# Panels whose longest bars differ by more than this have an axis each, or the short ones vanish.
+OWN_AXIS_RATIO = 4.0
+OWN_AXES = Message("Each panel has its own axis: across panels compare the numbers.")
+
+
+def bars_figures(
+    summary: pl.DataFrame,
+    factors: Sequence[str],
+    metrics: Sequence[str],
+    confidence: float,
+    language: Language,
+) -> list[Figure]:
+    """A bar from zero per scenario and for each of one or two metrics, with interval and number."""
+    rows = layout(summary.filter(pl.col("metric").is_in(metrics)), factors)
+    tables = {name: _bars(summary.filter(pl.col("metric") == name), language) for name in metrics}
+    own_axes = any(_far_apart(table, rows.panels) for table in tables.values())
+    groups = []
+    for panel in rows.panels:
+        plots = []
+        for place, (metric, table) in enumerate(tables.items()):
+            inside = row_columns(table, panel)
+            longest = _longest(inside if own_axes else table)
+            x = _value_axis(_title(metric, summary, language), longest)
+            plot = _bars_plot(inside, x, label_axis(shown=place == 0), rows.color)
+            plots.append(plot.properties(width=PANEL_PIXELS[len(metrics)]))
+        groups.append(alt.hconcat(*plots, spacing=14, title=panel_title(panel)))
+    reading = caption([_bars_reading(confidence), OWN_AXES if own_axes else None], language)
+    return draw_rows(groups, rows, "bars", _heading(metrics), reading, language)
+
+
+def _bars(summary: pl.DataFrame, language: Language) -> pl.DataFrame:
+    scale = _scale(summary, language)
+    means = summary.select(
+        "scenario",
+        value=pl.col("mean") / scale.factor,
+        low=pl.col("ci_low") / scale.factor,
+        high=pl.col("ci_high") / scale.factor,
+    )
+    return means.with_columns(
+        end=pl.max_horizontal("value", "high"),
+        number=pl.Series(
+            [language.number(value, DIGITS) for value in means["value"]], dtype=pl.String
+        ),
+    )
+
+
+def _bars_plot(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+    base = alt.Chart(table).encode(y=y)
+    return alt.layer(
+        base.mark_bar(height={"band": 0.72}).encode(x=x, color=color),
+        base.mark_rule(strokeWidth=1.5, color=INK).encode(x="low:Q", x2="high:Q"),
+        base.mark_tick(thickness=1.5, size=7, color=INK).encode(x="low:Q"),
+        base.mark_tick(thickness=1.5, size=7, color=INK).encode(x="high:Q"),
+        base.mark_text(align="left", dx=5, fontSize=10, color=INK).encode(
+            x="end:Q", text="number:N"
+        ),
+    ).properties(height=alt.Step(BARS_ROW_PIXELS))
+
+
+def _value_axis(title: str, longest: float) -> Any:  # noqa: ANN401 (Altair)
+    domain = [0, ROOM_FOR_NUMBER * longest or 1.0]
+    return alt.X(
+        "value:Q",
+        title=title,
+        # An interval may reach below zero where a time cannot.
+        scale=plain(domain=domain, nice=False, clamp=True),
+        axis=plain(tickCount=5, format=PLAIN_NUMBER, labelOverlap=True),
+    )
+
+
+def _far_apart(table: pl.DataFrame, panels: Sequence[Rows]) -> bool:
+    longest = [_longest(row_columns(table, panel)) for panel in panels]
+    found = [length for length in longest if length > 0]
+    return bool(found) and max(found) > OWN_AXIS_RATIO * min(found)
+
+
+def _longest(table: pl.DataFrame) -> float:
+    return max(table["end"].to_list(), default=0.0)
+
+
+def _scale(summary: pl.DataFrame, language: Language) -> Scale:
+    return language.scale(median(summary["mean"].to_list()), summary["unit"][0])
+
+
+def _title(metric: str, summary: pl.DataFrame, language: Language) -> str:
+    unit = _scale(summary.filter(pl.col("metric") == metric), language).unit
+    return axis_title(metric_of(metric).title, unit, language)
+
+
+def _heading(metrics: Sequence[str]) -> Message:
+    first, *rest = (metric_of(metric).title for metric in metrics)
+    if not rest:
+        return Message("{metric} of every scenario", {"metric": first})
+    return Message("Time and cost of every scenario")
+
+
+def _bars_reading(confidence: float) -> Message:
+    return Message(
+        "Bar and number: mean of the finished runs. Whisker: its {confidence:g} % confidence "
+        "interval; a bar without one is a single run.",
+        {"confidence": 100 * confidence},
+    )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from prumo.report.formats.telling import Telling
+    from prumo.report.formats.content import Telling
 
 FORMATS = ("html", "markdown", "latex", "csv", "parquet", "png", "svg")
 

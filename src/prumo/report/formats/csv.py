@@ -9,7 +9,7 @@ from prumo.report.file import write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.report.formats.telling import Telling
+    from prumo.report.formats.content import Telling
 
 
 def write(telling: Telling, folder: Path) -> list[Path]:

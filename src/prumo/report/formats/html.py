@@ -10,7 +10,7 @@ from prumo.report.page import page
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.report.formats.telling import Telling
+    from prumo.report.formats.content import Telling
 
 
 def write(telling: Telling, folder: Path) -> list[Path]:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.report.figures.figure import Figure
-    from prumo.report.formats.telling import Telling
-    from prumo.report.formats.text_table import TextTable
+    from prumo.report.formats.content import Telling, TextTable
 
 TABLES, FIGURES = "tables", "figures"
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prumo.report.formats.telling import Telling
-    from prumo.report.formats.text_table import TextTable
+    from prumo.report.formats.content import Telling, TextTable
 
 FIGURES = "figures"
 # What Markdown or the HTML inside it would take for a mark.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from prumo.report.formats.telling import Telling
+    from prumo.report.formats.content import Telling
 
 
 def write(telling: Telling, folder: Path) -> list[Path]:

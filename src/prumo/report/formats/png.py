@@ -11,7 +11,7 @@ from prumo.report.file import write_file
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.report.formats.telling import Telling
+    from prumo.report.formats.content import Telling
 
 # What journals ask of images with text and lines is 300 to 600.
 PIXELS_PER_INCH = 300

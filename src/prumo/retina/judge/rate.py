@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.retina.judge.cluster import cluster_places
 from prumo.retina.judge.estimate import Estimate
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 from scipy.stats import rankdata
 
-from prumo.analyse.interval import DEFAULT_CONFIDENCE
 from prumo.retina.judge.cluster import cluster_places
 from prumo.retina.judge.estimate import Estimate
 from prumo.retina.judge.rate import wilson_interval
 from prumo.retina.judge.truth import checked_probability, require_both_classes
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

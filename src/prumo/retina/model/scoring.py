@@ -13,18 +13,18 @@ import numpy as np
 
 from prumo.cache import LOGS, made_folder
 from prumo.errors import StorageError
-from prumo.measure.worker import Environments
-from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from prumo.results.folder import LOG_FILE
 from prumo.retina.grade import GRADE_COUNT
+from prumo.run.worker import Environments
+from prumo.run.worker_task import WorkerError, WorkerTask, do_task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.measure.journal import Event
     from prumo.progress import Progress
     from prumo.retina.model.description import Task
     from prumo.retina.model.folder import ModelFolder
+    from prumo.run.journal import Event
 
 KIND = "retina_prediction"
 BATCH_SIZE = 16

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import StorageError
 from prumo.machine.cpu import read_cpu
-from prumo.measure.interruption import sigterm_as_interrupt
 from prumo.message import Series
 from prumo.retina.fundus.prepared import encoded, prepared
 from prumo.retina.fundus.quality import Quality, Verdict
@@ -20,6 +19,7 @@ from prumo.retina.model.scoring import score
 from prumo.retina.photograph import PhotographError, read_photograph
 from prumo.retina.prediction.overlay import overlay_names, write_overlay
 from prumo.retina.prediction.urgency import Urgency, threat_probability, urgency_of
+from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from prumo.quantity import Quantity
 
 if TYPE_CHECKING:
-    from prumo.measure.journal import Event
     from prumo.progress import Progress
+    from prumo.run.journal import Event
 
 _LINES = 10
 """About so many epochs of a training are told for good, so that a log shows life."""

@@ -16,8 +16,6 @@ from prumo.cache import LOGS, made_folder
 from prumo.environments.study_requests import RETINA_FRAMEWORK
 from prumo.errors import InputError
 from prumo.machine.accelerators import require_device
-from prumo.measure.worker import Environments
-from prumo.measure.worker_task import WorkerError, WorkerTask, do_task
 from prumo.results.folder import LOG_FILE
 from prumo.retina.dataset.data_folder import read_preparation
 from prumo.retina.grade import REFERABLE_FROM
@@ -35,6 +33,8 @@ from prumo.retina.training.news import TrainingNews
 from prumo.retina.training.photographs import training_photographs
 from prumo.retina.weights import write_arrays
 from prumo.retina.weights.choice import Weights, resolve_weights
+from prumo.run.worker import Environments
+from prumo.run.worker_task import WorkerError, WorkerTask, do_task
 from prumo.study.problem import describe
 from prumo.study.retina_parameters import LIBRARY, SCRATCH, RetinaParameters
 

@@ -1,1 +1,0 @@
-"""What runs cost, and which configuration to choose."""

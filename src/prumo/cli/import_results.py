@@ -1,0 +1,125 @@
+"""`prumo import`: bring what others measured into a results folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from prumo.foreign.log_import import import_logs
+from prumo.foreign.logs import KINDS
+from prumo.foreign.table_import import import_tables
+from prumo.foreign.table_mapping import load_mapping
+
+
+@click.group(
+    "import",
+    epilog="Example:  prumo import caffe-log logs/train_*.log --into results/caffe",
+    short_help="Bring logs and tables of other measurements into a results folder.",
+)
+def command() -> None:
+    """Bring logs and tables of other measurements into a results folder.
+
+    Each log becomes a run with its steps, losses and times, each row of a table a run with its
+    figures, so that `prumo report` works on them. Nothing is known of the machine, and nothing is
+    made up.
+    """
+
+
+def _importer(kind_name: str) -> click.Command:
+    kind = KINDS[kind_name]
+
+    @click.command(
+        kind_name,
+        help=f"""Import logs of {kind.title} trainings.
+
+        A log's name says what was trained: train_NETWORK_MODE_BATCH.log, where MODE is CPU or
+        GPU, as in train_alexnet_GPU_064.log.
+        """,
+        epilog=f"Example:  prumo import {kind_name} logs/train_*.log --into results/old",
+    )
+    @click.argument(
+        "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+    )
+    @click.option(
+        "--into",
+        "results",
+        required=True,
+        metavar="RESULTS",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="The results folder, made where it is missing.",
+    )
+    @click.option(
+        "--images",
+        type=click.IntRange(min=1),
+        help="Images of one epoch; without it all steps count as one epoch.",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
+    def importer(files: tuple[Path, ...], results: Path, images: int | None, as_json: bool) -> None:
+        records = import_logs(kind, files, results, images)
+        if as_json:
+            click.echo(json.dumps([record.model_dump(mode="json") for record in records], indent=1))
+            return
+        for record in records:
+            levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
+            found = f"  {', '.join(record.anomalies)}" if record.anomalies else ""
+            click.echo(f"{record.run}  {record.verdict.value}  {levels}{found}")
+        click.echo(f"report with:  prumo report {results}")
+
+    return importer
+
+
+@click.command(
+    "csv",
+    epilog=(
+        "Example:  prumo import csv studies/ufrgs-serverless/mapping.yaml downloads/serverless "
+        "--into results/serverless"
+    ),
+)
+@click.argument("mapping_file", metavar="MAPPING", type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--into",
+    "results",
+    metavar="RESULTS",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The results folder, which is made.  [default: results/NAME]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
+def import_csv(
+    mapping_file: Path, folder: Path | None, results: Path | None, as_json: bool
+) -> None:
+    """Make a study of the tables in FOLDER, as the YAML file MAPPING says.
+
+    The mapping names the files, what their names and columns mean, and the prices of machines.
+    Every row becomes a run that was measured elsewhere, or a summary of several; nothing is made
+    up. All files are checked before anything is written. FOLDER is that of the mapping when none
+    is given.
+    """
+    mapping = load_mapping(mapping_file)
+    into = results or Path("results") / mapping.section.name
+    imported = import_tables(mapping, folder or mapping_file.parent, into)
+    scenarios = len({record.scenario for record in imported.records})
+    if as_json:
+        told = {
+            "study": imported.study.name,
+            "results": str(into),
+            "scenarios": scenarios,
+            "runs": len(imported.records),
+            "left_out": imported.left_out,
+            "remarks": imported.remarks,
+        }
+        click.echo(json.dumps(told, indent=1))
+        return
+    click.echo(f"{imported.study.name}: {len(imported.records)} runs in {scenarios} scenarios")
+    for place in imported.left_out:
+        click.echo(f"left out, as it has no figure: {place}")
+    for remark in imported.remarks:
+        click.echo(remark)
+    click.echo(f"report with:  prumo report {into}")
+
+
+command.add_command(import_csv)
+for _name in KINDS:
+    command.add_command(_importer(_name))

@@ -1,0 +1,202 @@
+"""The options of commands that turn time into money."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.money.billing import Exchange, currency_code
+from prumo.money.price import Purchase
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.study import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from prumo.study import CostSettings, Study
+
+
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)")
+# With three digits behind it, a comma may stand between thousands.
+_THOUSANDS = re.compile(r"\d+,\d{3}")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})?")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """A sum of money; without a currency, that of the prices."""
+
+    value: float
+    currency: str = ""
+
+
+def duration(text: str) -> float:
+    """The seconds of a time such as 2h, 90min, 1h30min or 45s.
+
+    >>> duration("1h30min")
+    5400.0
+    """
+    seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
+    if _PART.sub("", text).strip() or not seconds:
+        raise click.BadParameter(f"'{text}' is not a time; write it as 2h, 90min, 1h30min or 45s")
+    return seconds
+
+
+def exchange_rate(text: str) -> float:
+    """A rate such as 5.40, or 5,40 where that can be read in one way only.
+
+    >>> exchange_rate("5,40")
+    5.4
+    """
+    if _THOUSANDS.fullmatch(text):
+        raise click.BadParameter(f"'{text}' can be read in two ways; write it with a point")
+    try:
+        rate = float(text.replace(",", "."))
+    except ValueError:
+        rate = 0.0
+    if not isfinite(rate) or rate <= 0:
+        raise click.BadParameter(f"'{text}' is not a rate; write it as 5.40")
+    return rate
+
+
+def amount(text: str) -> Amount:
+    """An amount such as 5USD, 12.50BRL or 5.
+
+    >>> amount("12.50 brl")
+    Amount(value=12.5, currency='BRL')
+    """
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise click.BadParameter(f"'{text}' is not an amount; write it as 5USD or 12.50BRL")
+    return Amount(float(found[1]), (found[2] or "").upper())
+
+
+confidence_option = click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=DEFAULT_CONFIDENCE,
+    show_default=True,
+    help="Confidence of intervals and verdicts.",
+)
+
+
+language_option = click.option(
+    "--lang",
+    "tag",
+    envvar="PRUMO_LANG",
+    default="en",
+    show_default=True,
+    metavar="TAG",
+    help="Language of the texts and numbers: en or pt-BR.  [env: PRUMO_LANG]",
+)
+
+
+if TYPE_CHECKING:
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+# Somewhere on Earth it is tomorrow already.
+DAYS_AHEAD = timedelta(days=1)
+
+
+purchase_option = click.option(
+    "--purchase",
+    type=click.Choice([purchase.value for purchase in Purchase]),
+    help="How the machines are bought.",
+)
+
+
+def exchange_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Amounts in another currency as well, at a dated rate."""
+    options: list[Decorator] = [
+        click.option(
+            "--rate-date",
+            type=click.DateTime(["%Y-%m-%d"]),
+            metavar="DATE",
+            help="The day of that rate, as 2026-11-14.",
+        ),
+        click.option(
+            "--rate",
+            type=exchange_rate,
+            metavar="RATE",
+            help="What one USD costs, as 5.40.",
+        ),
+        click.option("--currency", metavar="CODE", help="Amounts in this currency too, as BRL."),
+    ]
+    for option in options:
+        command = option(command)
+    return command
+
+
+def billing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What of a run is paid for, instead of what the study says."""
+    options: list[Decorator] = [
+        click.option(
+            "--rental",
+            type=click.Choice(["own", "shared"]),
+            help="shared: a run is a part of a longer rental and pays for its time exactly; own: "
+            "every run rents a machine, so minimum and rounding count each time.  [default: the "
+            "study's, or shared]",
+        ),
+        click.option(
+            "--idle",
+            type=duration,
+            metavar="TIME",
+            help="Rented and idle time to bill with every run, as 10min.",
+        ),
+        click.option("--setup", is_flag=True, help="Bill the whole process with its set-up."),
+    ]
+    for option in options:
+        command = option(command)
+    return command
+
+
+def exchange_of(
+    currency: str | None, rate: float | None, rate_date: datetime | None
+) -> Exchange | None:
+    """The exchange that the three options say together."""
+    if currency is None and rate is None and rate_date is None:
+        return None
+    if currency is None or rate is None or rate_date is None:
+        raise click.UsageError(
+            "another currency needs all three: --currency BRL --rate 5.40 --rate-date 2026-11-14"
+        )
+    if rate_date.date() > datetime.now(UTC).date() + DAYS_AHEAD:
+        raise click.BadParameter(
+            f"{rate_date.date()} is in the future; give the day on which the rate was so",
+            param_hint="--rate-date",
+        )
+    exchange = Exchange(currency=currency_code(currency), rate=rate, as_of=rate_date.date())
+    if exchange.currency == exchange.base:
+        raise click.BadParameter(f"give another than {currency}", param_hint="--currency")
+    return exchange
+
+
+def settings_with(
+    settings: CostSettings, *, setup: bool, idle: float | None, rental: str | None
+) -> CostSettings:
+    """The study's settings with what the options change."""
+    changes: dict[str, object] = {"setup": True, "metric": None} if setup else {}
+    if idle is not None:
+        changes["idle_seconds"] = idle
+    if rental is not None:
+        changes["rental"] = rental
+    return settings.model_copy(update=changes)
+
+
+scale_option = click.option(
+    "--scale", metavar="NAME", help="One of the study's `scales`, such as small."
+)
+
+
+def load_study(file: Path, scale: str | None) -> Study:
+    """Read a study, and scale it where a scale is named."""
+    study = load(file)
+    return study.scaled(scale) if scale else study

@@ -1,1 +1,0 @@
-"""Many runs, one after the other, resumed where they stopped."""

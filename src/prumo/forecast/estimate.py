@@ -1,0 +1,356 @@
+"""How long one training will take on a machine that is not here. Pure.
+
+Measured results of such a machine are scaled to the training, as a forecast does. Without them the
+data sheet has to do: peak speed times a range of what trainings reach of it, and the memory's
+bandwidth, which gives a wide interval that is called a rough estimate.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prumo.forecast.document import CONFIDENCE, Span
+from prumo.forecast.observation import Kind, Subject, observation_of
+from prumo.forecast.simulation import simulate
+from prumo.forecast.work import training_work
+from prumo.message import counted
+from prumo.money.kept_prices import machine_label
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.forecast.observation import Observation
+    from prumo.forecast.work import Work
+    from prumo.message import Message
+    from prumo.money.billing import Rate
+    from prumo.money.price import Price
+    from prumo.results.record import RunRecord
+    from prumo.results.tables import Results
+    from prumo.study import Study
+    from prumo_worker.networks import Network
+
+
+@dataclass(frozen=True)
+class Accelerator:
+    """One device; speeds in floating-point operations per second."""
+
+    name: str
+    device: str
+    """What frameworks call it: `cuda`, `tpu` or `cpu`."""
+    fp32_flops: float
+    half_flops: float
+    """In fp16 or bf16, by the matrix units."""
+    bytes_per_second: float
+    tf32_flops: float | None = None
+    """Where fp32 may be computed by the matrix units, with shorter factors."""
+    source: str = ""
+
+    def peak_flops(self, precision: str) -> tuple[float, float]:
+        """The least and the most that its maker promises in a precision."""
+        if precision != "fp32":
+            return self.half_flops, self.half_flops
+        return self.fp32_flops, self.tf32_flops or self.fp32_flops
+
+    def peak_format(self, precision: str) -> str:
+        """The numbers that the most is promised for, which need not be those of the precision."""
+        if self.device == "cpu":
+            return "fp32"
+        if self.device == "tpu":
+            return "bf16"
+        return "TF32" if precision == "fp32" and self.tf32_flops else precision
+
+
+T, G = 1e12, 1e9
+NVIDIA = "nvidia.com"
+AMAZON = "aws.amazon.com/ec2/instance-types/g5"
+GOOGLE = "cloud.google.com/tpu/docs"
+
+ACCELERATORS = (
+    Accelerator("T4", "cuda", 8.1 * T, 65 * T, 320 * G, source=NVIDIA),
+    Accelerator("V100", "cuda", 15.7 * T, 125 * T, 900 * G, source=NVIDIA),
+    Accelerator("A100", "cuda", 19.5 * T, 312 * T, 1555 * G, 156 * T, NVIDIA),
+    Accelerator("A100-80GB", "cuda", 19.5 * T, 312 * T, 1935 * G, 156 * T, NVIDIA),
+    Accelerator("H100", "cuda", 60 * T, 835 * T, 3350 * G, 417 * T, NVIDIA),
+    Accelerator("L4", "cuda", 30.3 * T, 121 * T, 300 * G, 60 * T, NVIDIA),
+    Accelerator("A10G", "cuda", 35 * T, 70 * T, 600 * G, source=AMAZON),
+    Accelerator("tpu-v2", "tpu", 22.5 * T, 22.5 * T, 300 * G, source=GOOGLE),
+    Accelerator("tpu-v3", "tpu", 61.5 * T, 61.5 * T, 450 * G, source=GOOGLE),
+    Accelerator("tpu-v4", "tpu", 275 * T, 275 * T, 1200 * G, source=GOOGLE),
+    Accelerator("tpu-v5litepod", "tpu", 197 * T, 197 * T, 819 * G, source=GOOGLE),
+    Accelerator("tpu-v5p", "tpu", 459 * T, 459 * T, 2765 * G, source=GOOGLE),
+    Accelerator("tpu-v6e", "tpu", 918 * T, 918 * T, 1638 * G, source=GOOGLE),
+)
+BY_NAME = {accelerator.name.lower(): accelerator for accelerator in ACCELERATORS}
+
+CORE_FLOPS = 96 * G
+"""Two fused multiply-adds of eight numbers in each cycle (AVX2) at 3 GHz."""
+CORE_BYTES_PER_SECOND = 5 * G
+"""A core's share of the memory channels of a server."""
+
+
+def find_accelerator(name: str) -> Accelerator | None:
+    """The accelerator that a price or a driver names; None where its data are not known.
+
+    >>> find_accelerator("tpu-v5litepod-8").name, find_accelerator("Tesla T4").name
+    ('tpu-v5litepod', 'T4')
+    """
+    words = name.lower()
+    if words.startswith("tpu"):
+        return BY_NAME.get(re.sub(r"-\d+$", "", words))
+    if words in BY_NAME:
+        return BY_NAME[words]
+    named = [
+        accelerator
+        for key, accelerator in BY_NAME.items()
+        if re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", words)
+    ]
+    found = max(named, key=lambda accelerator: len(accelerator.name), default=None)
+    if found and found.name == "A100" and "80gb" in words:
+        return BY_NAME["a100-80gb"]
+    return found
+
+
+def processor(cores: float) -> Accelerator:
+    """A processor of so many cores."""
+    return Accelerator(
+        name="cpu",
+        device="cpu",
+        fp32_flops=cores * CORE_FLOPS,
+        half_flops=cores * CORE_FLOPS,
+        bytes_per_second=cores * CORE_BYTES_PER_SECOND,
+        source="AVX2 at 3 GHz",
+    )
+
+
+VECTOR_USE = (0.10, 0.65)
+"""Of the peak in fp32: 24 CPU trainings of small networks reached 0.2 to 0.6 of that of 2 cores."""
+MATRIX_USE = (0.03, 0.40)
+"""Of the peak of matrix units. ResNet-50 in mixed precision reaches 0.21 on an A100 with 2,600
+images/s (github.com/huggingface/pytorch-image-models/issues/1491) and 0.25 on a V100 with 1,270
+(github.com/NVIDIA/DeepLearningExamples/issues/837); small networks reach far less."""
+PASSES = (3, 10)
+"""How often the activations go through the memory in a step: forward, backward, and the layers
+between convolutions, which a compiler may merge."""
+LAYER_SECONDS = (10e-6, 200e-6)
+"""Of starting the operations of one layer in one step, forward and backward."""
+START_SECONDS = (3.0, 60.0)
+HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training to be estimated."""
+
+    network: Network
+    images: int
+    batch_size: int
+    epochs: int
+    framework: str
+    precision: str
+
+    @property
+    def work(self) -> Work:
+        """Its sizes, without a rehearsal."""
+        return training_work(
+            self.network, images=self.images, batch_size=self.batch_size, epochs=self.epochs
+        )
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """In what a measured run differs from the training to be estimated."""
+
+    was: str | Message
+    wanted: str | Message
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """Measured runs that do not count."""
+
+    runs: int
+    unlike: Unlike | None
+    """None where they do not tell the time of a training."""
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """The time and the money of one training."""
+
+    seconds: Span
+    cost: Span | None
+    rate: Rate | None
+    runs: int
+    """Measured runs that it rests on; 0 for a rough estimate from a data sheet."""
+    machines: tuple[str, ...]
+    """The machines of these runs."""
+    accelerator: Accelerator | None
+    """Whose data sheet it rests on where nothing was measured."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Runs that were given and do not count."""
+
+    @property
+    def is_rough(self) -> bool:
+        """Whether nothing of the kind was measured."""
+        return self.runs == 0
+
+
+def estimate(
+    training: Training, price: Price, rate: Rate | None, earlier: Sequence[Results]
+) -> Estimated | None:
+    """Estimate a training on a priced machine; None where neither runs nor data are known of it."""
+    accelerator = accelerator_of(price)
+    device = accelerator.device if accelerator else "cuda"
+    kind = Kind(framework=training.framework, device=device, precision=training.precision)
+    taught, machines, passed_over = _taught(kind, price, earlier)
+    if taught:
+        seconds = _from_runs(training, kind, taught)
+    elif accelerator:
+        seconds = _from_data_sheet(training, accelerator)
+    else:
+        return None
+    return Estimated(
+        seconds=seconds,
+        cost=_cost(seconds, rate) if rate else None,
+        rate=rate,
+        runs=len(taught),
+        machines=tuple(machines),
+        accelerator=accelerator,
+        passed_over=tuple(passed_over),
+    )
+
+
+def accelerator_of(price: Price) -> Accelerator | None:
+    """What a machine computes with; None for an accelerator that nothing is known of."""
+    if price.accelerator:
+        return find_accelerator(price.accelerator)
+    return processor(price.vcpus) if price.vcpus else None
+
+
+def reached_flops(accelerator: Accelerator, precision: str) -> tuple[float, float]:
+    """The least and the most operations per second that a training is taken to reach."""
+    slow, fast = accelerator.peak_flops(precision)
+    by_matrices = accelerator.device == "tpu" or (
+        accelerator.device == "cuda" and precision != "fp32"
+    )
+    least, most = MATRIX_USE if by_matrices else VECTOR_USE
+    return slow * least, fast * (MATRIX_USE[1] if fast > slow else most)
+
+
+def _from_runs(training: Training, kind: Kind, taught: Sequence[Observation]) -> Span:
+    work = training.work
+    subject = Subject(
+        scenario="",
+        kind=kind,
+        place=(training.network.name, work.flops, training.batch_size),
+        replications=1,
+        work=work,
+    )
+    simulation = simulate([subject], taught)
+    low, high = np.quantile(simulation.wall_draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Span(value=float(simulation.wall_seconds[0]), low=float(low), high=float(high))
+
+
+def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
+    """Between all going well and all adding up; in the middle by ratio."""
+    work, precision = training.work, training.precision
+    slow, fast = reached_flops(accelerator, precision)
+    moved = work.activation_bytes * work.images / accelerator.bytes_per_second
+    moved *= 1.0 if precision == "fp32" else HALF
+    started = work.layers * work.steps
+    low = START_SECONDS[0] + max(
+        work.training_flops / fast, PASSES[0] * moved, LAYER_SECONDS[0] * started
+    )
+    high = (
+        START_SECONDS[1]
+        + work.training_flops / slow
+        + PASSES[1] * moved
+        + LAYER_SECONDS[1] * started
+    )
+    return Span(value=sqrt(low * high), low=low, high=high)
+
+
+def _taught(
+    kind: Kind, price: Price, earlier: Sequence[Results]
+) -> tuple[list[Observation], list[str], list[PassedOver]]:
+    """The measured runs of this framework, precision and kind of machine, and the others."""
+    taught, machines, others = [], dict[str, None](), list[Unlike | None]()
+    for results in earlier:
+        for record in results.records:
+            observation = observation_of(record, results.study)
+            if observation is None or observation.work is None:
+                others.append(None)
+                continue
+            if unlike := _unlike(observation.kind, kind) or _unlike_machine(
+                record, results.study, price
+            ):
+                others.append(unlike)
+                continue
+            # The place as far as a single training knows it.
+            known, batch_size = record.parameters["network"], record.parameters["batch_size"]
+            place = (known, observation.work.flops, batch_size)
+            taught.append(replace(observation, kind=kind, place=place))
+            machines[_machine_words(record)] = None
+    return taught, list(machines), _tallied(others)
+
+
+def _tallied(others: Sequence[Unlike | None]) -> list[PassedOver]:
+    kinds: list[Unlike | None] = []
+    for unlike in others:
+        if unlike not in kinds:
+            kinds.append(unlike)
+    return [PassedOver(others.count(unlike), unlike) for unlike in kinds]
+
+
+def _unlike(seen: Kind, wanted: Kind) -> Unlike | None:
+    """The first thing in which a run differs from what is asked for, apart from the machine."""
+    pairs = (
+        (seen.framework, wanted.framework),
+        (seen.device, wanted.device),
+        (seen.precision, wanted.precision),
+    )
+    return next((Unlike(was, asked) for was, asked in pairs if was != asked), None)
+
+
+def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unlike | None:
+    """What tells the machine of a run from this kind: its GPU or its number of cores."""
+    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
+    if not price.accelerator:
+        cores, vcpus = cpu.get("usable_cores") or 0, price.vcpus or 0
+        if cores and cores == vcpus:
+            return None
+        return Unlike(counted(cores, "core"), counted(int(vcpus), "core"))
+    if record.device == "tpu":
+        # A TPU does not tell its version, so the study's own word for the machine has to do.
+        machine = study.machines.get(machine_label(record.parameters)) if study else None
+        sku = ((machine and machine.price) or "tpu").partition("@")[0]
+        return None if sku == _sku(price) else Unlike(sku, _sku(price))
+    wanted = find_accelerator(price.accelerator)
+    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+    if wanted is not None and any(find_accelerator(name) == wanted for name in names):
+        return None
+    return Unlike(names[0] if names else record.device or "cpu", price.accelerator)
+
+
+def _machine_words(record: RunRecord) -> str:
+    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
+    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+    if record.device == "cpu" or not names:
+        return f"{cpu.get('model') or 'CPU'} ({cpu.get('usable_cores')})"
+    return names[0]
+
+
+def _sku(price: Price) -> str:
+    return f"{price.provider}/{price.sku}"
+
+
+def _cost(seconds: Span, rate: Rate) -> Span:
+    # A bill never falls with time, so the ends of the time are the ends of the money.
+    return Span(
+        value=rate.cost(seconds.value), low=rate.cost(seconds.low), high=rate.cost(seconds.high)
+    )

@@ -1,0 +1,190 @@
+"""What is to be forecast and what was measured, in the same terms. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from prumo.environments.frameworks import find_framework
+from prumo.errors import PrumoError
+from prumo.forecast.work import training_work
+from prumo.results.record import Verdict
+from prumo.study import Training
+from prumo_worker.networks import NAMES, network
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
+
+    from prumo.forecast.work import Work
+    from prumo.results.record import RunRecord
+    from prumo.study import Adaptive, Level, Scenario, Study
+
+    Parameters = Mapping[str, Any]
+
+PLACE_PARAMETERS = ("batch_size", "optimizer", "channels_last")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Runs whose times can teach about each other: one framework on one kind of machine."""
+
+    machine: str = ""
+    """The label under which the study knows the machine; empty where it names none."""
+    framework: str = ""
+    version: str = ""
+    device: str = ""
+    precision: str = ""
+    threads: int = 0
+    """0 for all that the machine has."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A scenario to be forecast."""
+
+    scenario: str
+    kind: Kind
+    place: Hashable
+    """What must be the same for two runs to take the same time per step."""
+    replications: int | Adaptive
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    work: Work | None = None
+    """None for a program of which only the levels are known."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A run that was measured."""
+
+    kind: Kind
+    place: Hashable
+    wall_seconds: float
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    work: Work | None = None
+    train_seconds: float | None = None
+    """None where the run tells only how long it took as a whole."""
+    warmup_seconds: float = 0.0
+    pressure: float = 0.0
+    """The share of time that processes waited for a core just before it: others were at work."""
+
+
+def subject_of(study: Study, scenario: Scenario, shape: tuple[int, int], images: int) -> Subject:
+    """A training of a study; `shape` are the channels and classes of its images."""
+    parameters = scenario.parameters
+    channels, classes = shape
+    own = study.own_network(str(parameters["network"]))
+    work = training_work(
+        network(
+            str(parameters["network"]),
+            int(parameters["image_size"]),
+            channels,
+            classes,
+            own.layers if own else None,
+        ),
+        images=images,
+        batch_size=int(parameters["batch_size"]),
+        epochs=int(parameters["epochs"]),
+        warmup_steps=study.measure.warmup_steps,
+        profile=study.measure.profile,
+    )
+    return Subject(
+        scenario=scenario.name,
+        kind=_kind(
+            parameters, _version(study, str(parameters["framework"])), study.measure.threads
+        ),
+        place=_place(parameters, work),
+        replications=study.replications,
+        levels=scenario.factors,
+        work=work,
+    )
+
+
+def command_subject(study: Study, scenario: Scenario) -> Subject:
+    """A run of a program, of which only the levels are known."""
+    return Subject(
+        scenario=scenario.name,
+        kind=Kind(machine=str(scenario.parameters.get("machine", ""))),
+        place=tuple(scenario.factors.items()),
+        replications=study.replications,
+        levels=scenario.factors,
+    )
+
+
+def observation_of(record: RunRecord, study: Study | None) -> Observation | None:
+    """What a finished run of a results folder teaches; None where it teaches nothing of time."""
+    if record.verdict is not Verdict.FINISHED or record.wall_seconds is None:
+        return None
+    if study is None or not isinstance(study.workload, Training):
+        return Observation(
+            kind=Kind(machine=str(record.parameters.get("machine", ""))),
+            place=tuple(record.factors.items()),
+            wall_seconds=record.wall_seconds,
+            levels=record.factors,
+            pressure=_pressure(record),
+        )
+    work = _recorded_work(record, study)
+    train_seconds = record.metrics.get("train_seconds")
+    if work is None or not train_seconds:
+        return None
+    name = str(record.parameters.get("framework")).partition("@")[0]
+    version = record.versions.get(name, "").partition("+")[0]
+    return Observation(
+        kind=_kind(record.parameters, version, record.settings.get("threads")),
+        place=_place(record.parameters, work),
+        wall_seconds=record.wall_seconds,
+        levels=record.factors,
+        work=work,
+        train_seconds=train_seconds,
+        warmup_seconds=record.metrics.get("warmup_seconds", 0.0),
+        pressure=_pressure(record),
+    )
+
+
+def _kind(parameters: Parameters, version: str, threads: int | None) -> Kind:
+    return Kind(
+        machine=str(parameters.get("machine", "")),
+        framework=str(parameters.get("framework")).partition("@")[0],
+        version=version,
+        device=str(parameters.get("device", "cpu")),
+        precision=str(parameters.get("precision", "fp32")),
+        threads=int(parameters.get("threads") or threads or 0),
+    )
+
+
+def _place(parameters: Parameters, work: Work) -> Hashable:
+    # The FLOPs stand for the size, the channels and the classes of the images.
+    own = (str(parameters["network"]), work.flops)
+    return own + tuple(parameters.get(name) for name in PLACE_PARAMETERS)
+
+
+def _version(study: Study, framework: str) -> str:
+    try:
+        return find_framework(framework, versions=study.versions).version
+    except PrumoError:
+        return ""
+
+
+def _pressure(record: RunRecord) -> float:
+    noise = record.machine.get("noise_before")
+    percent = noise.get("pressure_cpu_percent") if isinstance(noise, dict) else None
+    return float(percent or 0.0) / 100
+
+
+def _recorded_work(record: RunRecord, study: Study) -> Work | None:
+    """The work of a run as it says itself; None where its network is not known any more."""
+    parameters, name = record.parameters, str(record.parameters.get("network"))
+    try:
+        own = None if name in NAMES else study.own_network(name)
+        channels, image_size, _ = record.data["shape"]
+        return training_work(
+            network(
+                name, image_size, channels, record.data["classes"], own.layers if own else None
+            ),
+            images=int(record.data["images"]),
+            batch_size=int(parameters["batch_size"]),
+            epochs=int(parameters["epochs"]),
+            warmup_steps=int(record.settings.get("warmup_steps", 0)),
+            profile=study.measure.profile,
+        )
+    except (PrumoError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,228 @@
+"""The forecast of a study on this machine: earlier results, a probe, prices, all together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from prumo.datasets.study_data import StudyData
+from prumo.errors import InputError, PrumoError
+from prumo.forecast.accuracy import COLUMNS, forecast_against_fact
+from prumo.forecast.document import Grounds, read_forecast, write_forecast
+from prumo.forecast.observation import command_subject, observation_of, subject_of
+from prumo.forecast.probe import Probe, chosen_for_probe, probe
+from prumo.forecast.simulation import simulate
+from prumo.forecast.summary import Bill, summarise
+from prumo.machine.accelerators import read_gpus
+from prumo.machine.cpu import read_cpu
+from prumo.money.billing import rate_of
+from prumo.money.catalog import load_catalog
+from prumo.money.kept_prices import named_prices, read_prices
+from prumo.money.price import Purchase
+from prumo.results.tables import Results
+from prumo.run.events import ListenerProgress, Remark
+from prumo.study import Retina, Training, plan_of
+from prumo.study.workload import Imported
+from prumo_worker.data.catalog import CATALOG
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from prumo.forecast.document import Forecast
+    from prumo.forecast.observation import Kind, Observation, Subject
+    from prumo.money.billing import Rate
+    from prumo.results.record import RunRecord
+    from prumo.run.events import Listener
+    from prumo.study import Scenario, Study
+
+MOST_SCENARIOS = 10_000
+NO_CHECK = pl.DataFrame(schema=COLUMNS)
+NO_RUNS = "nothing of its kind was measured"
+NO_PROBE = "trainings on photographs are not probed; one finished run of it is enough to forecast"
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a forecast may be made from."""
+
+    earlier: tuple[Path, ...] = ()
+    """Results folders."""
+    probes: int | None = None
+    """How many scenarios to probe; 0 for none, None to leave it to Prumo."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """A forecast and, where runs have ended since, what came true of it."""
+
+    forecast: Forecast
+    check: pl.DataFrame
+    is_new: bool
+
+
+def outlook(study: Study, results: Path, sources: Sources, listener: Listener) -> Outlook:
+    """The forecast of a study, made and kept in its results folder.
+
+    One that is there and that runs were made after is left as it is, to be compared with them.
+    """
+    kept = read_forecast(results)
+    if kept is not None and _is_of(kept, study) and (results / "runs").is_dir():
+        check = forecast_against_fact(kept, Results(results))
+        if not check.is_empty():
+            return Outlook(kept, check, is_new=False)
+    forecast = forecast_study(study, results, sources, listener)
+    write_forecast(results, forecast)
+    return Outlook(forecast, NO_CHECK, is_new=True)
+
+
+def forecast_study(study: Study, results: Path, sources: Sources, listener: Listener) -> Forecast:
+    """Forecast the time and the money of a study; nothing of it is run but the probe."""
+    if isinstance(study.workload, Imported):
+        raise InputError(f"the runs of {study.name} were made elsewhere: nothing is to be forecast")
+    scenarios = _listed(study)
+    data = StudyData(study, ListenerProgress(listener))
+    subjects = [_subject(study, scenario, data) for scenario in scenarios]
+    earlier = _earlier(study, subjects, results, sources.earlier)
+    trial = _probed(study, subjects, sources.probes, listener)
+    earlier_runs = [taught for own in earlier.values() for taught in own]
+    observations = [observation for taught in earlier_runs for observation in taught]
+    measured = [*observations, *trial.observations]
+    grounds = Grounds(
+        probe_runs=len(trial.observations),
+        probe_seconds=trial.seconds,
+        probed=tuple(dict.fromkeys(trial.probed)),
+        left_out=dict(trial.left_out),
+        earlier_runs=len(earlier_runs),
+        earlier=tuple(str(folder) for folder, own in earlier.items() if own),
+        pressure_percent=100 * fmean(o.pressure for o in measured) if measured else 0.0,
+    )
+    return summarise(
+        study.name,
+        scenarios,
+        simulate(subjects, measured),
+        {s.scenario: trial.unavailable.get(s.kind, NO_RUNS) for s in subjects},
+        Bill(study.cost, _rates(study, results, listener)),
+        grounds,
+        datetime.now(UTC),
+    )
+
+
+def _is_of(forecast: Forecast, study: Study) -> bool:
+    levels = [dict(scenario.factors) for scenario in study.scenarios()]
+    return [row.factors for row in forecast.scenarios] == levels
+
+
+def _listed(study: Study) -> list[Scenario]:
+    count = plan_of(study).scenarios
+    if count > MOST_SCENARIOS:
+        raise InputError(
+            f"{study.name} has {count} scenarios; up to {MOST_SCENARIOS} can be forecast"
+        )
+    return list(study.scenarios())
+
+
+def _subject(study: Study, scenario: Scenario, data: StudyData) -> Subject:
+    if not isinstance(study.workload, Training):
+        return command_subject(study, scenario)
+    parameters = scenario.parameters
+    dataset, card = str(parameters["dataset"]), CATALOG.get(str(parameters["dataset"]))
+    if card is None or ("only_class" in parameters and dataset in study.data_paths()):
+        # Only the files tell how many images there are, of which shape.
+        return subject_of(study, scenario, data.shape(parameters), data.images(parameters))
+    images = int(parameters.get("images") or card.images)
+    return subject_of(study, scenario, (card.channels, card.classes), images)
+
+
+def _probed(
+    study: Study, subjects: Sequence[Subject], most: int | None, listener: Listener
+) -> Probe:
+    if most == 0:
+        return Probe()
+    if isinstance(study.workload, Retina):
+        # Run as it is, like a program, a whole training would be the probe.
+        return Probe(unavailable={subject.kind: NO_PROBE for subject in subjects})
+    return probe(study, chosen_for_probe(subjects, most), listener)
+
+
+def _earlier(
+    study: Study, subjects: Sequence[Subject], results: Path, named: Sequence[Path]
+) -> dict[Path, list[list[Observation]]]:
+    """What each earlier run teaches: those of this machine, and of devices that it does not have.
+
+    A run teaches about several kinds where the study has several labels for this machine.
+    """
+    own = [results] if (results / "runs").is_dir() else []
+    kinds = list(dict.fromkeys(subject.kind for subject in subjects))
+    found: dict[Path, list[list[Observation]]] = {}
+    for folder in dict.fromkeys([*named, *own]):
+        read = Results(folder)
+        runs = [
+            _taught(record, read.study, kinds)
+            for record in read.records
+            if _is_comparable(record, study)
+        ]
+        found[folder] = [taught for taught in runs if taught]
+    return found
+
+
+def _taught(record: RunRecord, study: Study | None, kinds: Sequence[Kind]) -> list[Observation]:
+    """What a run teaches about each kind: a training on this machine under whatever label."""
+    observation = observation_of(record, study)
+    if observation is None:
+        return []
+    is_any_label = observation.work is not None and _is_of_this_machine(record.machine)
+    return [
+        replace(observation, kind=kind)
+        for kind in kinds
+        if observation.kind
+        == (replace(kind, machine=observation.kind.machine) if is_any_label else kind)
+    ]
+
+
+def _is_comparable(record: RunRecord, study: Study) -> bool:
+    if record.imported:
+        return False
+    is_training = isinstance(study.workload, Training)
+    if not is_training and (record.study != study.name or {*record.factors} != {*study.factors}):
+        return False
+    return _is_of_this_machine(record.machine) or _is_absent(record.parameters.get("device"))
+
+
+def _is_of_this_machine(facts: Mapping[str, object]) -> bool:
+    cpu, gpus = facts.get("cpu"), facts.get("gpus")
+    if not isinstance(cpu, dict) or not isinstance(gpus, dict):
+        return False
+    here = read_cpu()
+    names = [device.get("name") for device in gpus.get("devices", [])]
+    return (
+        cpu.get("model") == here.model
+        and cpu.get("usable_cores") == here.usable_cores
+        and names == [device.name for device in read_gpus().devices]
+    )
+
+
+def _is_absent(device: object) -> bool:
+    """Whether this machine has no such device, so that runs of another have to do."""
+    return device not in {None, "cpu"} and not read_gpus().devices
+
+
+def _rates(study: Study, results: Path, listener: Listener) -> dict[str, Rate]:
+    """The rates kept with the results, or those of the study's prices in the catalog."""
+    if kept := read_prices(results):
+        return kept.rates
+    names = named_prices(study)
+    if not names:
+        return {}
+    catalog, purchase = load_catalog(), Purchase(study.cost.purchase)
+    rates = {}
+    for label, name in names.items():
+        try:
+            rates[label] = rate_of(catalog.named(name), purchase)
+        except PrumoError as error:
+            listener(Remark(f"no money for machine '{label}': {error}"))
+    return rates

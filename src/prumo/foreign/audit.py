@@ -1,0 +1,279 @@
+"""Stated claims against the data: what agrees, what differs, what is contradicted. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from prumo.errors import InputError
+from prumo.foreign.claim_figures import (
+    Figure,
+    Scope,
+    mean_figure,
+    order_figure,
+    ratio_figure,
+    single_figure,
+    spread_figure,
+    spread_ratio_figure,
+)
+from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO
+from prumo.message import Message
+from prumo.quantity import DIGITS, Quantity
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.statistics.metric import metric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prumo.foreign.claim_figures import Group, Levels, Scenarios
+    from prumo.foreign.claims import Claim, Claims, Stated
+    from prumo.study.document import SectionFile
+
+_FROM_RATIO: dict[str, Callable[[float], float]] = {
+    "times_less": lambda ratio: 1 / ratio,
+    "times_more": lambda ratio: ratio,
+    "percent_less": lambda ratio: 100 * (1 - ratio),
+    "percent_more": lambda ratio: 100 * (ratio - 1),
+    SPREAD_RATIO: lambda ratio: ratio,
+    "ordering": lambda ratio: ratio,
+}
+"""A comparison's figure by how many times as large the one is as the other."""
+
+
+PERCENT = "%"
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+class Judgement(StrEnum):
+    """What the data say of a claim."""
+
+    AGREES = "agrees"
+    AGREES_IN_PART = "agrees in part"
+    DIFFERS = "differs"
+    CONTRADICTED = "contradicted"
+    NOT_SUPPORTED = "not supported"
+
+
+NO_RUNS = Message("no finished run tells it")
+NOT_POSITIVE = Message("not everything is above zero, so there is no ratio")
+NOT_TOLD = Message("what was published does not tell it")
+NO_DEVIATION = Message("a single run has no standard deviation")
+NO_SPREAD = Message("a single value on one side leaves no telling")
+NOT_APART = Message("the data do not tell the two apart")
+OPPOSITE = Message("the data surely say the opposite")
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One claim and what the data say of it."""
+
+    claim: Claim
+    scope: Scope
+    judgement: Judgement
+    reason: Message | None = None
+    """Why it is contradicted or not supported, or in what it does not agree."""
+    found: Figure | None = None
+    """What the data give in place of the stated figure."""
+    alternative: Scope | None = None
+    """Other scenarios of which the claim would be true."""
+
+    @property
+    def unit(self) -> str:
+        """The unit of the stated figure and of the found one."""
+        if self.claim.kind in COMPARISONS:
+            return PERCENT if self.claim.kind.startswith("percent") else TIMES
+        return metric_of(self.claim.metric).unit
+
+    @property
+    def difference(self) -> float | None:
+        """How far the data are from what was stated; None where there is nothing to subtract."""
+        stated = self.claim.stated
+        return None if stated is None or not self.found else stated.difference(self.found.value)
+
+    @property
+    def difference_percent(self) -> float | None:
+        """The same in percent of what was stated."""
+        stated = self.claim.stated
+        if stated is None or self.found is None or self.difference is None:
+            return None
+        nearest = self.found.value - self.difference
+        return None if nearest == 0 else 100 * self.difference / abs(nearest)
+
+    @property
+    def is_inside_interval(self) -> bool | None:
+        """Whether the data cannot rule the stated figure out; None where there is no telling."""
+        stated, found = self.claim.stated, self.found
+        if stated is None or found is None or found.low is None or found.high is None:
+            return None
+        return stated.low <= found.high and found.low <= stated.high
+
+    @property
+    def digits(self) -> int:
+        """How many digits tell the stated figure and the found one apart."""
+        return max(DIGITS, self.claim.stated.digits if self.claim.stated else 0)
+
+
+def audit(
+    claims: SectionFile[Claims], scenarios: Scenarios, confidence: float = DEFAULT_CONFIDENCE
+) -> list[Audited]:
+    """Judge every claim; StudyError where one is about scenarios or figures that there are not."""
+    return [
+        _audited(claim, _scope(claims, number, scenarios), scenarios, confidence)
+        for number, claim in enumerate(claims.section.claims)
+    ]
+
+
+def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Scope:
+    """The scenarios of a claim, with the levels as the results write them."""
+    claim = claims.section.claims[number]
+    try:
+        scenarios.require_metric(claim.metric)
+    except InputError as error:
+        raise claims.error(("claims", number, "metric"), str(error)) from None
+
+    def checked(side: str, levels: Levels) -> Levels:
+        try:
+            return {name: scenarios.level(name, level) for name, level in levels.items()}
+        except InputError as error:
+            raise claims.error(("claims", number, side), str(error)) from None
+
+    one, changed = checked("of", claim.of), checked("than", claim.than)
+    scope = Scope(one, {**one, **changed} if changed else {})
+    if changed and not scope.apart:
+        raise claims.error(("claims", number, "than"), "names the same levels as `of`")
+    covered = len(scenarios.groups(claim.metric, one))
+    if claim.kind not in {"mean", *COMPARISONS} - {SPREAD_RATIO} and covered > 1:
+        message = f"is of one scenario, and `of` means {covered}; name more levels"
+        raise claims.error(("claims", number, claim.kind), message)
+    return scope
+
+
+def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Audited:
+    found = _found(claim, scope, scenarios, confidence)
+    if isinstance(found, Message):
+        return Audited(claim, scope, Judgement.NOT_SUPPORTED, found)
+    judgement, reason = _judged(claim, found)
+    alternative = None
+    if claim.stated is not None and judgement is not Judgement.AGREES:
+        alternative = _alternative(claim, scope, scenarios, confidence)
+    return Audited(claim, scope, judgement, reason, found, alternative)
+
+
+def _found(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Figure | Message:
+    """The figure that the data give, or why they give none."""
+    if claim.kind in COMPARISONS:
+        return _compared(claim, scenarios.pairs(claim.metric, scope), confidence)
+    groups = scenarios.groups(claim.metric, scope.one)
+    if not groups:
+        return NO_RUNS
+    if claim.kind == "mean":
+        return mean_figure(groups, confidence, is_amount=metric_of(claim.metric).is_amount)
+    if claim.kind.endswith("standard_deviation"):
+        population = claim.kind.startswith("population")
+        spread = spread_figure(groups[0], confidence, population=population)
+        return spread or _no_deviation(groups[0])
+    return single_figure(groups[0], claim.kind) or NOT_TOLD
+
+
+def _compared(
+    claim: Claim, pairs: Sequence[tuple[Group, Group]], confidence: float
+) -> Figure | Message:
+    if not pairs:
+        return NO_RUNS
+    if claim.kind == SPREAD_RATIO:
+        return spread_ratio_figure(*pairs[0], confidence) or _no_spread_ratio(*pairs[0])
+    figure = ratio_figure if claim.ordering is None else order_figure
+    ratio = figure(pairs, confidence)
+    return NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
+
+
+def _no_spread_ratio(one: Group, other: Group) -> Message:
+    untold = [group for group in (one, other) if group.standard_deviation is None]
+    return _no_deviation(untold[0]) if untold else NOT_POSITIVE
+
+
+def _no_deviation(group: Group) -> Message:
+    return NO_DEVIATION if group.spread is None else NOT_TOLD
+
+
+def _judged(claim: Claim, found: Figure) -> tuple[Judgement, Message | None]:
+    if claim.ordering is not None:
+        return _ordered(found, is_more=claim.ordering == "more")
+    if _holds(claim, found):
+        return Judgement.AGREES, None
+    if _is_opposite(claim, found):
+        return Judgement.CONTRADICTED, OPPOSITE
+    return Judgement.DIFFERS, _outside(claim, found)
+
+
+def _ordered(ratio: Figure, *, is_more: bool) -> tuple[Judgement, Message | None]:
+    if ratio.low is None or ratio.high is None:
+        return Judgement.NOT_SUPPORTED, NO_SPREAD
+    if ratio.low <= 1 <= ratio.high:
+        return Judgement.NOT_SUPPORTED, NOT_APART
+    if (ratio.low > 1) == is_more:
+        exceptions = _exceptions(ratio, is_more=is_more)
+        return Judgement.AGREES_IN_PART if exceptions else Judgement.AGREES, exceptions
+    return Judgement.CONTRADICTED, OPPOSITE
+
+
+def _exceptions(ratio: Figure, *, is_more: bool) -> Message | None:
+    """In how many pairs an ordering that holds on average does not."""
+    others = [part for part in ratio.parts if (part > 1) != is_more]
+    if not others:
+        return None
+    return Message(
+        "on average it is so, in {count} of {all} pairs it is not",
+        {"count": len(others), "all": len(ratio.parts)},
+    )
+
+
+def _holds(claim: Claim, found: Figure) -> bool:
+    """Whether the data give the stated figure; of a range, whether all scenarios lie in it."""
+    stated = claim.stated
+    if stated is None:
+        return False
+    values = found.parts if stated.is_range and found.parts else (found.value,)
+    return all(_is_allowed(claim, stated, value) for value in values)
+
+
+def _is_allowed(claim: Claim, stated: Stated, value: float) -> bool:
+    # A figure that lies just on the edge of what is allowed is not refused for its last bit.
+    return abs(stated.difference(value)) <= claim.allowance + 1e-9 * abs(value)
+
+
+def _outside(claim: Claim, found: Figure) -> Message | None:
+    """Which of several scenarios lie outside of a stated range, if it is one."""
+    stated = claim.stated
+    if stated is None or not stated.is_range or len(found.parts) <= 1:
+        return None
+    return Message(
+        "{count} of {all} scenarios lie outside; they range from {low} to {high}",
+        {
+            "count": sum(not _is_allowed(claim, stated, part) for part in found.parts),
+            "all": len(found.parts),
+            "low": Quantity(min(found.parts)),
+            "high": Quantity(max(found.parts)),
+        },
+    )
+
+
+def _is_opposite(claim: Claim, found: Figure) -> bool:
+    """Whether the claim says less and the data surely more, or the other way round."""
+    stated = claim.stated
+    if claim.kind not in COMPARISONS or stated is None or found.low is None or found.high is None:
+        return False
+    equal = _FROM_RATIO[claim.kind](1.0)
+    return (stated.low > equal > found.high) or (stated.high < equal < found.low)
+
+
+def _alternative(
+    claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
+) -> Scope | None:
+    """The scope nearest to a wrong claim's own of which it would be true."""
+    for other in scenarios.other_scopes(scope):
+        found = _found(claim, other, scenarios, confidence)
+        if isinstance(found, Figure) and _holds(claim, found):
+            return other
+    return None

@@ -1,0 +1,338 @@
+"""Which configuration to choose, which comes next, and how sure the choice is. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from prumo.errors import InputError
+from prumo.message import Message
+from prumo.money.chance import (
+    FEWEST_RUNS,
+    chance_below,
+    exact_mean,
+    plausible_means,
+    plausible_runs,
+)
+from prumo.money.cost import images_metric
+from prumo.money.difference import Aspect, Difference
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, Interval, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from prumo.money.chance import Plausible
+
+
+class Strategy(StrEnum):
+    """What makes a configuration the better one."""
+
+    COST = "cost"
+    SPEED = "speed"
+    BALANCED = "balanced"
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is asked for."""
+
+    strategy: Strategy
+    deadline_seconds: float | None = None
+    budget: float | None = None
+    confidence: float = DEFAULT_CONFIDENCE
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is something to keep to."""
+        return self.deadline_seconds is not None or self.budget is not None
+
+    @property
+    def needs_price(self) -> bool:
+        """Whether it cannot be answered without money."""
+        return self.strategy is not Strategy.SPEED or self.budget is not None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """The finished runs of one scenario."""
+
+    scenario: str
+    seconds: list[float]
+    costs: list[float]
+    """Empty where they have no price."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one run only, so that nothing about it is sure."""
+        return len(self.seconds) < FEWEST_RUNS
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One scenario and what the next run of it promises."""
+
+    scenario: str
+    seconds: Interval
+    cost: Interval | None
+    score: float
+    """Of the strategy; less is better."""
+    keeps_deadline: float | None
+    """The chance that the next run ends in time; None where it is not asked or cannot be told."""
+    keeps_budget: float | None
+    keeps_all: float | None
+    """The chance that the next run keeps all limits."""
+    is_within: bool
+    """Whether time and cost are within the limits on average."""
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one run only, so that nothing about it is sure."""
+        return self.seconds.n < FEWEST_RUNS
+
+    def excess(self, need: Need) -> float:
+        """How many times the limits are exceeded on average, at worst."""
+        ratios = [0.0]
+        if need.deadline_seconds is not None:
+            ratios.append(self.seconds.mean / need.deadline_seconds)
+        if need.budget is not None and self.cost is not None:
+            ratios.append(self.cost.mean / need.budget)
+        return max(ratios)
+
+
+def figures_of(runs: pl.DataFrame, time_metric: str, cost_metric: str | None) -> list[Figures]:
+    """Times and costs of every scenario with finished runs, in the order of the table."""
+    finished = runs.filter((pl.col("verdict") == "finished") & pl.col(time_metric).is_not_null())
+    found = []
+    for (scenario,), group in finished.group_by("scenario", maintain_order=True):
+        costs = group[cost_metric].drop_nulls().to_list() if cost_metric else []
+        complete = costs if len(costs) == group.height else []
+        found.append(Figures(str(scenario), group[time_metric].to_list(), complete))
+    return found
+
+
+def candidate_of(figures: Figures, next_run: Plausible, score: float, need: Need) -> Candidate:
+    """What is known of a scenario; `next_run` holds its draws alone."""
+    seconds = mean_interval(figures.seconds, need.confidence, is_amount=True)
+    cost = mean_interval(figures.costs, need.confidence, is_amount=True) if figures.costs else None
+    limits = ((next_run.seconds, need.deadline_seconds), (next_run.costs, need.budget))
+    kept = [None if limit is None else draws <= limit for draws, limit in limits]
+    in_time, affordable = ((None if figures.is_single else _share(one)) for one in kept)
+    asked = [one for one in kept if one is not None]
+    is_late = need.deadline_seconds is not None and seconds.mean > need.deadline_seconds
+    is_dear = need.budget is not None and (cost is None or cost.mean > need.budget)
+    return Candidate(
+        scenario=figures.scenario,
+        seconds=seconds,
+        cost=cost,
+        score=score,
+        keeps_deadline=in_time,
+        keeps_budget=affordable,
+        keeps_all=_share(np.all(asked, axis=0)) if asked and not figures.is_single else None,
+        is_within=not is_late and not is_dear,
+    )
+
+
+def _share(kept: NDArray[np.bool_] | None) -> float | None:
+    return None if kept is None else float(kept.mean())
+
+
+# The weight of cost; as in aws-lambda-power-tuning, lambda/analyzer.js: half for cost, half for
+# time, each as a share of the largest.
+WEIGHTS = {Strategy.COST: 1.0, Strategy.SPEED: 0.0, Strategy.BALANCED: 0.5}
+# What keeps the limits in fewer cases than not is not advised.
+LIKELY = 0.5
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """The next best, and how the choice compares with it."""
+
+    candidate: Candidate
+    chance_better: float | None
+    """That the choice is truly better by the strategy; None where a single run cannot tell."""
+    differences: tuple[Difference, ...]
+    """In cost, where both have a price, and in time."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The answer, for programs; `advice_sentence` says it in words."""
+
+    need: Need
+    ranking: tuple[Candidate, ...]
+    """Those that keep the limits, the best first."""
+    runner_up: RunnerUp | None
+    chance_best: float | None
+    """That the choice is truly the best of the ranking."""
+    others: tuple[Candidate, ...]
+    """Those that do not keep the limits, or less surely; the nearest to it first."""
+    unpriced: tuple[str, ...]
+    """Scenarios left out because a run of theirs has no cost."""
+
+    @property
+    def choice(self) -> Candidate | None:
+        """The one to choose; None where no configuration keeps the limits."""
+        return self.ranking[0] if self.ranking else None
+
+    @property
+    def keeps_surely(self) -> bool:
+        """Whether the choice keeps the limits with the confidence asked for."""
+        if self.choice is None or not self.need.is_limited:
+            return self.choice is not None
+        chance = self.choice.keeps_all
+        return chance is not None and chance >= self.need.confidence
+
+
+def advise(runs: pl.DataFrame, time_metric: str, cost_metric: str | None, need: Need) -> Advice:
+    """Rank the scenarios with finished runs by what is asked.
+
+    Where money matters, scenarios without a price are left out and named.
+    """
+    found = figures_of(runs, time_metric, cost_metric)
+    figures = [one for one in found if one.costs or not need.needs_price]
+    unpriced = tuple(one.scenario for one in found if one not in figures)
+    if not figures:
+        return Advice(need, (), None, None, (), unpriced)
+    field = _Field(figures, need)
+    ranked = _ranked(field.candidates, need)
+    others = [one for one in field.candidates if one not in ranked]
+    return Advice(
+        need=need,
+        ranking=tuple(ranked),
+        runner_up=field.runner_up(ranked),
+        chance_best=field.chance_best(ranked),
+        others=tuple(sorted(others, key=lambda one: (one.excess(need), one.score))),
+        unpriced=unpriced,
+    )
+
+
+class _Field:
+    """All that may be chosen, with what the truth about each may be."""
+
+    def __init__(self, figures: Sequence[Figures], need: Need) -> None:
+        self._need = need
+        seconds = [one.seconds for one in figures]
+        costs = [one.costs or [0.0] * len(one.seconds) for one in figures]
+        self._means = plausible_means(seconds, costs)
+        mean_seconds = np.array([exact_mean(values) for values in seconds])
+        mean_costs = np.array([exact_mean(values) for values in costs])
+        weight = WEIGHTS[need.strategy]
+        # Divided by what was observed and not by each draw's own, a score stays a plain sum.
+        self._cost_share = weight / (mean_costs.max() or 1.0)
+        self._time_share = (1 - weight) / (mean_seconds.max() or 1.0)
+        self._scores = self._score(self._means.seconds, self._means.costs)
+        self._figures = {one.scenario: one for one in figures}
+        self._places = {one.scenario: place for place, one in enumerate(figures)}
+        scores = self._score(mean_seconds, mean_costs)
+        nexts = plausible_runs(seconds, costs)
+        self.candidates = [
+            candidate_of(one, nexts.of(place), float(scores[place]), need)
+            for place, one in enumerate(figures)
+        ]
+
+    def runner_up(self, ranked: Sequence[Candidate]) -> RunnerUp | None:
+        """The second of the ranking against the first."""
+        if not ranked[1:]:
+            return None
+        choice, second = ranked[:2]
+        means = self._means
+        aspects = [(Aspect.TIME, choice.seconds, second.seconds, means.seconds)]
+        if choice.cost is not None and second.cost is not None:
+            aspects.insert(0, (Aspect.COST, choice.cost, second.cost, means.costs))
+        return RunnerUp(
+            candidate=second,
+            chance_better=self.chance_best([choice, second]),
+            differences=tuple(
+                Difference(
+                    aspect=aspect,
+                    one=choice.scenario,
+                    other=second.scenario,
+                    one_mean=one.mean,
+                    other_mean=other.mean,
+                    chance_less=self._chance_below(draws, choice, second),
+                    confidence=self._need.confidence,
+                    is_same=self._is_same(aspect, choice, second),
+                )
+                for aspect, one, other, draws in aspects
+            ),
+        )
+
+    def chance_best(self, ranked: Sequence[Candidate]) -> float | None:
+        """That the first of the ranking is truly the best of it.
+
+        Of equal scores the faster is the better, as in the ranking; full ties are shared.
+        """
+        if not ranked[1:] or any(one.is_single for one in ranked):
+            return None
+        places = [self._places[one.scenario] for one in ranked]
+        scores = self._scores[:, places]
+        least = scores == scores.min(axis=1, keepdims=True)
+        seconds = np.where(least, self._means.seconds[:, places], np.inf)
+        best = seconds == seconds.min(axis=1, keepdims=True)
+        return float((best[:, 0] / best.sum(axis=1)).mean())
+
+    def _is_same(self, aspect: Aspect, *candidates: Candidate) -> bool:
+        figures = [self._figures[one.scenario] for one in candidates]
+        values = [one.costs if aspect is Aspect.COST else one.seconds for one in figures]
+        return len({value for several in values for value in several}) == 1
+
+    def _score(
+        self, seconds: NDArray[np.float64], costs: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return self._cost_share * costs + self._time_share * seconds
+
+    def _chance_below(
+        self, draws: NDArray[np.float64], one: Candidate, other: Candidate
+    ) -> float | None:
+        if one.is_single or other.is_single:
+            return None
+        return chance_below(
+            draws[:, self._places[one.scenario]], draws[:, self._places[other.scenario]]
+        )
+
+
+def _ranked(candidates: Sequence[Candidate], need: Need) -> list[Candidate]:
+    """Those that surely keep the limits, or else those that likely do, the best first."""
+    if need.is_limited:
+        surely = [one for one in candidates if (one.keeps_all or 0.0) >= need.confidence]
+        likely = [
+            one
+            for one in candidates
+            if (one.keeps_all or 0.0) >= LIKELY or (one.is_single and one.is_within)
+        ]
+        candidates = surely or likely
+    return sorted(candidates, key=lambda one: (one.score, one.seconds.mean))
+
+
+def over_epochs(runs: pl.DataFrame, epochs: int) -> pl.DataFrame:
+    """The runs as if each had trained so many epochs, every epoch as long as its mean one.
+
+    Set-up and warm-up stay as they were.
+    """
+    if not {"train_seconds", "seconds_per_epoch"} <= set(runs.columns):
+        raise InputError(
+            "these runs do not tell the time of an epoch, so other numbers of epochs cannot be "
+            "answered for; leave --epochs out"
+        )
+    train = epochs * pl.col("seconds_per_epoch")
+    measured = pl.col("train_seconds") / pl.col("seconds_per_epoch")
+    changed = [train.alias("train_seconds")]
+    changed.append((pl.col("wall_seconds") - pl.col("train_seconds") + train).alias("wall_seconds"))
+    if (images := images_metric(runs)) is not None:
+        changed.append((pl.col(images) / measured * epochs).alias(images))
+    return runs.with_columns(changed)
+
+
+def epochs_remark(epochs: int) -> Message:
+    """What such figures take for granted."""
+    return Message(
+        "Reckoned for {count} epoch, taken to last as long as the mean epoch of its run.",
+        {"count": epochs},
+        "Reckoned for {count} epochs, each taken to last as long as the mean epoch of its run.",
+    )

@@ -1,0 +1,226 @@
+"""Billing rules: how much a provider bills of what was used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from math import isfinite
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from prumo.errors import InputError, did_you_mean
+from prumo.message import Message
+from prumo.money.price import Kind, Price, Purchase, Unit
+from prumo.quantity import Quantity
+
+# Sums of clock readings miss a whole second by a rounding error; no clock is better than this.
+GRAINS_PER_UNIT = 1_000_000
+
+
+@dataclass(frozen=True)
+class BillingRule:
+    """How a used amount, in seconds or requests or GB, becomes a billed one."""
+
+    name: str
+    words: str
+    """As it stands in a sentence."""
+    step: float | None = None
+    """What is counted is a multiple of it; None where every fraction counts."""
+    minimum: float = 0.0
+    drops_partial: bool = False
+    """Whether a step that was begun and not ended is free; otherwise it counts whole."""
+
+    def billed(self, used: float) -> float:
+        """What is billed of what was used.
+
+        >>> WHOLE_MINUTES.billed(6 * 60 + 45), PER_SECOND_FROM_MINUTE.billed(12.3)
+        (360.0, 60.0)
+        """
+        if used < 0:
+            raise ValueError(f"nobody can use {used}")
+        if self.step is None:
+            return max(used, self.minimum)
+        grains, step = round(used * GRAINS_PER_UNIT), round(self.step * GRAINS_PER_UNIT)
+        steps = grains // step if self.drops_partial else -(-grains // step)
+        return max(steps * step / GRAINS_PER_UNIT, self.minimum)
+
+
+EXACT = BillingRule("exact", "as used, without rounding")
+
+# aws.amazon.com/ec2/pricing/on-demand: Linux instances by the second, 60 seconds at least.
+# cloud.google.com/compute/vm-instance-pricing: by the second, one minute at least; a TPU while it
+# is READY.
+PER_SECOND_FROM_MINUTE = BillingRule(
+    "per_second_from_minute", "by the second, a minute at least", step=1.0, minimum=60.0
+)
+
+# azure.microsoft.com/resources/knowledge-center: 6 minutes and 45 seconds are billed as 6 minutes.
+WHOLE_MINUTES = BillingRule(
+    "whole_minutes", "by whole minutes, the last one dropped", step=60.0, drops_partial=True
+)
+
+# aws.amazon.com/sagemaker/pricing: instances behind an endpoint by the second.
+PER_SECOND = BillingRule("per_second", "by the second", step=1.0)
+
+# aws.amazon.com/sagemaker/pricing: serverless compute by the millisecond, priced by memory size.
+PER_MILLISECOND = BillingRule("per_millisecond", "by the millisecond", step=0.001)
+
+PER_REQUEST = BillingRule("per_request", "by the request", step=1.0)
+
+# aws.amazon.com/sagemaker/pricing: data in and out of a serverless endpoint.
+PER_GIGABYTE = BillingRule("per_gigabyte", "by the GB in and out")
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        EXACT,
+        PER_SECOND_FROM_MINUTE,
+        WHOLE_MINUTES,
+        PER_SECOND,
+        PER_MILLISECOND,
+        PER_REQUEST,
+        PER_GIGABYTE,
+    )
+}
+MACHINE_RULES = {
+    "aws": PER_SECOND_FROM_MINUTE,
+    "gcp": PER_SECOND_FROM_MINUTE,
+    "azure": WHOLE_MINUTES,
+}
+
+
+def rule(name: str) -> BillingRule:
+    """The rule of a name."""
+    if name not in RULES:
+        raise InputError(f"unknown billing rule '{name}': {did_you_mean(name, RULES)}")
+    return RULES[name]
+
+
+def rule_for(price: Price) -> BillingRule:
+    """How a price is billed; exactly as used where the provider's rule is not known."""
+    if price.unit is Unit.REQUEST:
+        return PER_REQUEST
+    if price.unit is Unit.GIGABYTE:
+        return PER_GIGABYTE
+    if price.kind is Kind.SERVERLESS:
+        return PER_MILLISECOND
+    if price.kind is Kind.HOSTING:
+        return PER_SECOND
+    return MACHINE_RULES.get(price.provider, EXACT)
+
+
+USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
+UNIT_SYMBOLS = {Unit.HOUR: "h", Unit.SECOND: "s"}
+PURCHASE_WORDS = {Purchase.ON_DEMAND: "on demand", Purchase.SPOT: "spot"}
+
+
+class Rate(BaseModel):
+    """An amount per unit and everything that it came from."""
+
+    model_config = ConfigDict(frozen=True)
+
+    price: str
+    """The price's name: `azure/Standard_F4s_v2@eastus`."""
+    kind: Kind
+    purchase: Purchase
+    amount: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    unit: Unit
+    currency: str
+    billing: str
+    """The name of the billing rule."""
+    as_of: date | None
+    source: str
+    vcpus: float | None = None
+    """Of the machine; None where it is not known."""
+
+    def cost(self, used: float, *, exact: bool = False) -> float:
+        """The amount for what was used: seconds, or requests or GB where the unit is one of them.
+
+        `exact` leaves the billing rule out, as for a part of a longer rental.
+        """
+        billed = (EXACT if exact else rule(self.billing)).billed(used)
+        return self.amount * billed / USED_PER_UNIT[self.unit]
+
+    @property
+    def is_per_time(self) -> bool:
+        """Whether time is what is paid for."""
+        return self.unit in {Unit.HOUR, Unit.SECOND}
+
+    def message(self, *, exact: bool = False) -> Message:
+        """Everything that the rate came from, in one line; `exact` as in `cost`."""
+        unit = UNIT_SYMBOLS.get(self.unit, self.unit.value)
+        return Message(
+            "{price}, {purchase}, {amount} as of {date}; from {source}"
+            if exact
+            else "{price}, {purchase}, {amount} as of {date}, billed {billing}; from {source}",
+            {
+                "price": self.price,
+                "purchase": Message(PURCHASE_WORDS[self.purchase]),
+                "amount": Quantity(self.amount, f"{self.currency}/{unit}"),
+                "date": self.as_of.isoformat() if self.as_of else Message("an unknown date"),
+                "billing": Message(rule(self.billing).words),
+                "source": self.source or Message("an unknown source"),
+            },
+        )
+
+
+def rate_of(price: Price, purchase: Purchase) -> Rate:
+    """The rate of a price when the machine is bought so."""
+    amount = price.amount(purchase)
+    if amount is None:
+        sold = [PURCHASE_WORDS[kind] for kind in Purchase if price.amount(kind) is not None]
+        hint = f"it is sold {' or '.join(sold)}" if sold else "it has no amount at all"
+        raise InputError(f"{price.name} has no {PURCHASE_WORDS[purchase]} price; {hint}")
+    if not isfinite(amount) or amount < 0:
+        raise InputError(f"{price.name} costs {amount:g}, which is no price; `prumo price lint`")
+    return Rate(
+        price=price.name,
+        kind=price.kind,
+        purchase=purchase,
+        amount=amount,
+        unit=price.unit,
+        currency=price.currency,
+        billing=rule_for(price).name,
+        as_of=price.as_of,
+        source=price.source,
+        vcpus=price.vcpus,
+    )
+
+
+LETTERS_OF_CURRENCY = 3
+
+
+class Exchange(BaseModel):
+    """A dated rate: one unit of `base` is worth `rate` units of `currency`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    base: str = "USD"
+    currency: str
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    as_of: date
+    source: str = ""
+
+    def of(self, amount: float) -> float:
+        """An amount of the base, in the other currency."""
+        return amount * self.rate
+
+    def message(self) -> Message:
+        """The rate and its date."""
+        return Message(
+            "{one} = {other} on {date}",
+            {
+                "one": Quantity(1.0, self.base),
+                "other": Quantity(self.rate, self.currency),
+                "date": self.as_of.isoformat(),
+            },
+        )
+
+
+def currency_code(text: str) -> str:
+    """A currency as three capital letters, however it was typed."""
+    code = text.strip().upper()
+    if len(code) != LETTERS_OF_CURRENCY or not code.isascii() or not code.isalpha():
+        raise InputError(f"'{text}' is not a currency; give three letters such as USD or BRL")
+    return code

@@ -1,0 +1,236 @@
+"""What a user looks for in the catalog, and what fits it."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from datetime import date
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from prumo.cache import cache_error, cache_folder, made_folder, reserved
+from prumo.errors import InputError, did_you_mean
+from prumo.files import write_whole
+from prumo.money.price import Kind, Price, Purchase, Unit, read_table, table_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+
+PRICES = "prices"
+
+
+def own_folder() -> Path:
+    """Where the user's own prices are."""
+    return cache_folder() / PRICES
+
+
+def own_prices() -> list[Price]:
+    """What the user has brought so far."""
+    return [price for file in sorted(own_folder().glob("*.csv")) for price in _read(file)]
+
+
+def keep(prices: Iterable[Price]) -> list[Path]:
+    """Add prices to the user's own; of one name and date the new one stays."""
+    by_provider: dict[str, list[Price]] = {}
+    for price in prices:
+        by_provider.setdefault(price.provider, []).append(price)
+    folder = made_folder(PRICES)
+    files = []
+    with reserved(PRICES, title="the list of your own prices", before_waiting=lambda: None):
+        for provider, fresh in by_provider.items():
+            file = folder / f"{provider}.csv"
+            kept = {(price.name, price.as_of): price for price in _read(file)}
+            kept |= {(price.name, price.as_of): price for price in fresh}
+            try:
+                write_whole(file, table_text(kept.values()))
+            except OSError as error:
+                raise cache_error(error) from error
+            files.append(file)
+    return files
+
+
+def _read(file: Path) -> list[Price]:
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return list(read_table(lines, str(file)))
+    except FileNotFoundError:
+        return []
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: is no table of prices: {error}; mend or delete it") from error
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """One price for each name, the newest."""
+
+    prices: tuple[Price, ...]
+    own: frozenset[str] = frozenset()
+    """The names of the prices that the user brought."""
+
+    def named(self, text: str) -> Price:
+        """The price of `provider/sku@region`; without a region where there is only one."""
+        machine, _, region = text.partition("@")
+        regions = {price.region: price for price in self.prices if _machine_name(price) == machine}
+        if not regions:
+            raise InputError(f"no price is known of '{machine}'; {self._hint(machine)}")
+        if region in regions:
+            return regions[region]
+        if region:
+            raise InputError(
+                f"no price of {machine} is known in '{region}'; {did_you_mean(region, regions)}"
+            )
+        if len(regions) > 1:
+            raise InputError(
+                f"{machine} has a price in {len(regions)} regions; "
+                f"name one, as {next(iter(regions.values())).name}: {', '.join(regions)}"
+            )
+        return next(iter(regions.values()))
+
+    def _hint(self, machine: str) -> str:
+        near = get_close_matches(machine, {_machine_name(price) for price in self.prices}, n=1)
+        if near:
+            return f"did you mean '{near[0]}'?"
+        provider, slash, _ = machine.partition("/")
+        providers = {price.provider for price in self.prices}
+        if not slash or provider not in providers:
+            return f"it is written as provider/sku, with one of {', '.join(sorted(providers))}"
+        return f"`prumo price list --provider {provider}` shows what is known"
+
+
+def load_catalog() -> Catalog:
+    """The shipped prices and the user's own; of one name the newest."""
+    own = own_prices()
+    prices = newest((*shipped_prices(), *own))
+    brought = {id(price) for price in own}
+    return Catalog(prices, frozenset(price.name for price in prices if id(price) in brought))
+
+
+def shipped_prices() -> list[Price]:
+    """The prices that came with this version of Prumo."""
+    folder = files("prumo.money").joinpath("catalogs")
+    return [
+        price
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        for price in read_table(file.read_text(encoding="utf-8").splitlines(), file.name)
+    ]
+
+
+def newest(prices: Iterable[Price]) -> tuple[Price, ...]:
+    """Of each name the price with the latest date, and of one date the last given."""
+    kept: dict[str, Price] = {}
+    for price in prices:
+        other = kept.get(price.name)
+        if other is None or _age_key(price) >= _age_key(other):
+            kept[price.name] = price
+    return tuple(sorted(kept.values(), key=lambda price: (price.provider, price.sku, price.region)))
+
+
+def _age_key(price: Price) -> date:
+    """A price without a date is older than any that has one."""
+    return price.as_of or date.min
+
+
+def _machine_name(price: Price) -> str:
+    return f"{price.provider}/{price.sku}"
+
+
+# Regions of different continents are spelt nearly alike: sa-east-1, us-east-1.
+REGION_SIMILARITY = 0.9
+
+
+@dataclass(frozen=True)
+class Search:
+    """Wishes that a price must fulfil; what is left out is not asked for."""
+
+    gpu: str = ""
+    """The accelerator, as `T4`; `A100` is also that of `A100-80GB`, `tpu` any TPU."""
+    maximum: float | None = None
+    provider: str = ""
+    region: str = ""
+    vcpus: float | None = None
+    """At least so many."""
+    memory_gib: float | None = None
+    """At least so much."""
+    purchase: Purchase = Purchase.ON_DEMAND
+    kind: Kind | None = None
+    """Without one, everything that is paid by the hour."""
+    currency: str = "USD"
+
+
+def select(prices: Sequence[Price], provider: str, region: str) -> list[Price]:
+    """The prices of a provider in a region; either may be left out."""
+    _check_word("provider", provider, {price.provider for price in prices})
+    _check_region(region, {price.region for price in prices}, provider)
+    return [
+        price
+        for price in prices
+        if provider in {"", price.provider} and region in {"", price.region}
+    ]
+
+
+def find(prices: Sequence[Price], search: Search) -> list[Price]:
+    """The prices that fit, the cheapest first."""
+    _check_word("currency", search.currency, {price.currency for price in prices})
+    _check_gpu(search.gpu, {price.accelerator for price in prices if price.accelerator})
+    selected = select(prices, search.provider, search.region)
+    found = [price for price in selected if _fits(price, search)]
+    return sorted(found, key=lambda price: (price.amount(search.purchase), price.name))
+
+
+def other_currencies(prices: Sequence[Price], search: Search) -> list[str]:
+    """In which other currencies there are prices that would fit, whatever their amounts."""
+    wider = replace(search, maximum=None)
+    return sorted(
+        {
+            price.currency
+            for price in select(prices, search.provider, search.region)
+            if price.currency != search.currency
+            and _fits(price, replace(wider, currency=price.currency))
+        }
+    )
+
+
+def _check_word(name: str, word: str, known: set[str]) -> None:
+    """A misspelt word is told, so that it is not taken for «there is none»."""
+    if word and word not in known:
+        raise InputError(f"no price has the {name} '{word}'; {did_you_mean(word, known)}")
+
+
+def _check_region(region: str, known: set[str], provider: str) -> None:
+    if region and region not in known:
+        hint = did_you_mean(region, known - {""}, REGION_SIMILARITY)
+        of_provider = f" --provider {provider}" if provider else ""
+        raise InputError(
+            f"no price has the region '{region}'; {hint}\n"
+            f"To fetch its prices:  prumo price update{of_provider} --region {region}"
+        )
+
+
+def _check_gpu(wanted: str, known: set[str]) -> None:
+    if not any(_is_gpu(gpu, wanted) for gpu in known):
+        _check_word("GPU", wanted, known)
+
+
+def _fits(price: Price, search: Search) -> bool:
+    amount = price.amount(search.purchase)
+    return (
+        amount is not None
+        and price.currency == search.currency
+        and (search.maximum is None or amount <= search.maximum)
+        and (not search.gpu or _is_gpu(price.accelerator, search.gpu))
+        and _is_at_least(price.vcpus, search.vcpus)
+        and _is_at_least(price.memory_gib, search.memory_gib)
+        and (price.unit is Unit.HOUR if search.kind is None else price.kind is search.kind)
+    )
+
+
+def _is_gpu(accelerator: str, wanted: str) -> bool:
+    accelerator, wanted = accelerator.lower(), wanted.lower()
+    return accelerator == wanted or accelerator.startswith(f"{wanted}-")
+
+
+def _is_at_least(value: float | None, least: float | None) -> bool:
+    return least is None or (value is not None and value >= least)

@@ -1,0 +1,127 @@
+"""What is wrong or doubtful in a list of prices: one enumeration, each with advice."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from babel.numbers import list_currencies
+
+from prumo.money.catalog import newest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import date
+
+    from prumo.money.price import Price
+
+MAX_AGE_DAYS = 365
+
+# What catalogs fill in where they know no price: SkyPilot 700 USD an hour for TPUs, others nines.
+SENTINELS = frozenset({700.0, 999.0, 9999.0, 99999.0, 999999.0})
+
+# Somewhere on Earth it is tomorrow already.
+_DAYS_AHEAD = 1
+
+
+class Problem(Enum):
+    """A kind of finding: its name, whether such a price is of no use, and what to do."""
+
+    NO_PRICE = ("no price", True, "look it up at the provider, or leave the row out")
+    NOT_A_NUMBER = ("not a number", True, "correct the row")
+    ZERO = ("zero", True, "nothing is free by the hour: look the price up at the provider")
+    NEGATIVE = ("negative", True, "correct the row")
+    SENTINEL = ("sentinel", True, "the catalog knew no price and filled one in: look it up")
+    CURRENCY = ("unknown currency", True, "write the ISO 4217 code, as USD or BRL")
+    UNDATED = ("no date", True, "say of which day it is: `prumo price import FILE --as-of DATE`")
+    FUTURE = ("date in the future", True, "correct the date")
+    DUPLICATE = ("duplicate", False, "keep one row for each name and date")
+    STALE = ("stale", False, "fetch a newer one: `prumo price update`")
+    SPOT_DEARER = ("spot dearer", False, "spot should cost less than on demand: look it up")
+    NO_SOURCE = ("no source", False, "say where it comes from in the column `source`")
+
+    def __init__(self, title: str, spoils: bool, advice: str) -> None:
+        self.title = title
+        self.spoils = spoils
+        self.advice = advice
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One problem of one price."""
+
+    problem: Problem
+    price: Price
+    detail: str
+
+
+def lint(prices: Iterable[Price], today: date, max_age_days: int = MAX_AGE_DAYS) -> list[Finding]:
+    """Every problem of every price in its order; of one name only the newest can be stale."""
+    listed = list(prices)
+    counting = {id(price) for price in newest(listed)}
+    times = Counter((price.name, price.as_of) for price in listed)
+    findings: list[Finding] = []
+    for price in listed:
+        findings += _amount_findings(price)
+        findings += _origin_findings(price, today)
+        if id(price) in counting:
+            findings += _age_findings(price, today, max_age_days)
+        count = times.pop((price.name, price.as_of), 1)
+        if count > 1:
+            findings.append(Finding(Problem.DUPLICATE, price, f"{count} rows of {price.as_of}"))
+    return findings
+
+
+def amount_problem(amount: float) -> Problem | None:
+    """Why an amount is none that anybody pays, if it is so."""
+    if not math.isfinite(amount):
+        return Problem.NOT_A_NUMBER
+    if amount < 0:
+        return Problem.NEGATIVE
+    if amount == 0:
+        return Problem.ZERO
+    return Problem.SENTINEL if amount in SENTINELS else None
+
+
+def _amount_findings(price: Price) -> Iterator[Finding]:
+    amounts = {"on demand": price.on_demand, "spot": price.spot}
+    given = {name: amount for name, amount in amounts.items() if amount is not None}
+    if not given:
+        yield Finding(Problem.NO_PRICE, price, "neither on demand nor spot")
+    for problem in Problem:
+        wrong = [
+            f"{name} {amount:g}"
+            for name, amount in given.items()
+            if amount_problem(amount) is problem
+        ]
+        if wrong:
+            yield Finding(problem, price, ", ".join(wrong))
+    if price.on_demand is not None and price.spot is not None and price.spot > price.on_demand:
+        detail = f"spot {price.spot:g}, on demand {price.on_demand:g}"
+        yield Finding(Problem.SPOT_DEARER, price, detail)
+
+
+def _origin_findings(price: Price, today: date) -> Iterator[Finding]:
+    if price.currency not in _currencies():
+        yield Finding(Problem.CURRENCY, price, f"'{price.currency}'")
+    if not price.source:
+        yield Finding(Problem.NO_SOURCE, price, "nobody says where it comes from")
+    if price.as_of is None:
+        yield Finding(Problem.UNDATED, price, "nobody says of which day it is")
+    elif (price.as_of - today).days > _DAYS_AHEAD:
+        yield Finding(Problem.FUTURE, price, f"{price.as_of}")
+
+
+def _age_findings(price: Price, today: date, max_age_days: int) -> Iterator[Finding]:
+    age_days = (today - price.as_of).days if price.as_of else 0
+    if age_days > max_age_days:
+        yield Finding(Problem.STALE, price, f"of {price.as_of}, {age_days} days old")
+
+
+@cache
+def _currencies() -> frozenset[str]:
+    return frozenset(list_currencies())

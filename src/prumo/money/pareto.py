@@ -1,0 +1,168 @@
+"""The Pareto front of time and money, and how sure each scenario's place on it is. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prumo.message import Message, listed
+from prumo.money.advice import figures_of
+from prumo.money.chance import FEWEST_RUNS, exact_mean, plausible_means
+from prumo.money.difference import by_work
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from prumo.money.chance import Plausible
+
+
+class Standing(StrEnum):
+    """Where a scenario stands, as far as its runs tell."""
+
+    FRONT = "front"
+    """Surely no other scenario is both faster and cheaper."""
+    OPEN = "open"
+    DOMINATED = "dominated"
+    """Surely some other scenario is no worse in both and better in one."""
+
+
+@dataclass(frozen=True)
+class ParetoPoint:
+    """One scenario in the picture of time and money."""
+
+    scenario: str
+    seconds: float
+    cost: float
+    on_front: bool
+    """By the means alone."""
+    chance_dominated: float | None
+    """That some other scenario is truly both faster and cheaper; None with a single run."""
+    standing: Standing
+
+
+def pareto(
+    runs: pl.DataFrame,
+    time_metric: str,
+    cost_metric: str,
+    factors: Sequence[str] = (),
+    confidence: float = DEFAULT_CONFIDENCE,
+) -> list[ParetoPoint]:
+    """Every scenario with finished and priced runs, beside those that do the same work.
+
+    Training a smaller network is not a cheaper way to train a large one: `factors` tells apart
+    what is done, and each work has a front of its own.
+    """
+    return [
+        point
+        for same in by_work(runs, factors)
+        for point in _points(same, time_metric, cost_metric, confidence)
+    ]
+
+
+def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
+    """Which scenarios are worth a look, and which surely are not."""
+    front = [point.scenario for point in points if point.on_front]
+    wasteful = [point.scenario for point in points if point.standing is Standing.DOMINATED]
+    undecided = [
+        point.scenario for point in points if point.standing is Standing.OPEN and not point.on_front
+    ]
+    told = []
+    if front:
+        told.append(
+            Message(
+                "By their means, no other that does the same work is both faster and cheaper than "
+                "{names}.",
+                {"names": listed(front)},
+            )
+        )
+    if wasteful:
+        told.append(
+            Message(
+                "Surely neither faster nor cheaper than another that does the same work: {names}.",
+                {"names": listed(wasteful)},
+            )
+        )
+    if undecided:
+        told.append(
+            Message(
+                "These runs do not tell whether some other is both faster and cheaper than "
+                "{names}.",
+                {"names": listed(undecided)},
+            )
+        )
+    return told
+
+
+def dominated(seconds: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """In every row, which columns have another that is no worse in both and better in one."""
+    order = np.lexsort((costs, seconds), axis=1)
+    sorted_costs = np.take_along_axis(costs, order, axis=1)
+    sorted_seconds = np.take_along_axis(seconds, order, axis=1)
+    cheapest = np.minimum.accumulate(sorted_costs, axis=1)
+    behind = np.zeros(order.shape, dtype=np.bool_)
+    behind[:, 1:] = cheapest[:, :-1] <= sorted_costs[:, 1:]
+    # The twin of the cheapest so far is no worse than it.
+    twin = (np.diff(sorted_costs, axis=1) == 0) & (np.diff(sorted_seconds, axis=1) == 0)
+    for column in range(1, order.shape[1]):
+        same = twin[:, column - 1]
+        behind[same, column] = behind[same, column - 1]
+    result = np.empty_like(behind)
+    np.put_along_axis(result, order, behind, axis=1)
+    return result
+
+
+def _points(
+    runs: pl.DataFrame, time_metric: str, cost_metric: str, confidence: float
+) -> list[ParetoPoint]:
+    figures = [one for one in figures_of(runs, time_metric, cost_metric) if one.costs]
+    if not figures:
+        return []
+    seconds, costs = [one.seconds for one in figures], [one.costs for one in figures]
+    mean_seconds = np.array([exact_mean(values) for values in seconds])
+    mean_costs = np.array([exact_mean(values) for values in costs])
+    behind = dominated(mean_seconds[None], mean_costs[None])[0]
+    chances = _chances(seconds, costs)
+    return [
+        ParetoPoint(
+            scenario=one.scenario,
+            seconds=float(mean_seconds[place]),
+            cost=float(mean_costs[place]),
+            on_front=not behind[place],
+            chance_dominated=chances[place],
+            standing=_standing(chances[place], confidence, is_behind=bool(behind[place])),
+        )
+        for place, one in enumerate(figures)
+    ]
+
+
+def _chances(
+    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]]
+) -> list[float | None]:
+    """Only scenarios with several runs count: of a single run nothing is known to be sure."""
+    several = [place for place, values in enumerate(seconds) if len(values) >= FEWEST_RUNS]
+    chances: list[float | None] = [None] * len(seconds)
+    if not several:
+        return chances
+    drawn: Plausible = plausible_means(
+        [seconds[place] for place in several], [costs[place] for place in several]
+    )
+    shares = dominated(drawn.seconds, drawn.costs).mean(axis=0)
+    for place, share in zip(several, shares, strict=True):
+        chances[place] = float(share)
+    return chances
+
+
+def _standing(chance: float | None, confidence: float, *, is_behind: bool) -> Standing:
+    """`is_behind` says it of the means, which those of single runs are among."""
+    if chance is not None and chance >= confidence:
+        return Standing.DOMINATED
+    if chance is None or chance > 1 - confidence or is_behind:
+        return Standing.OPEN
+    return Standing.FRONT

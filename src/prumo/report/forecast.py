@@ -1,0 +1,274 @@
+"""What an estimate says, in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo.forecast.document import CONFIDENCE, Span
+from prumo.forecast.estimate import LAYER_SECONDS, PASSES, reached_flops
+from prumo.message import Message, counted, listed
+from prumo.quantity import Estimate, Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.forecast.document import Forecast
+    from prumo.forecast.estimate import Accelerator, Estimated, PassedOver, Training
+    from prumo.money.billing import Exchange
+    from prumo.money.price import Price
+
+
+DIGITS = 2
+"""More would claim to know what nobody knows before the runs."""
+BUSY_PERCENT = 16
+"""From here on the busy machine widens the interval."""
+
+
+def forecast_sentences(forecast: Forecast) -> list[Message]:
+    """The answer, what it rests on and what it leaves out."""
+    return [
+        *_answers(forecast),
+        *_grounds(forecast),
+        *_unknown(forecast),
+        *_reservations(forecast),
+    ]
+
+
+def estimate_of(span: Span, unit: str) -> Estimate:
+    """A span with its unit, as a report tells it."""
+    return Estimate(span.value, span.low, span.high, unit, DIGITS)
+
+
+def _answers(forecast: Forecast) -> Iterator[Message]:
+    if forecast.seconds is None:
+        yield Message("Nothing can be said about the time of {study}.", {"study": forecast.study})
+        return
+    known = [row for row in forecast.scenarios if row.seconds is not None]
+    runs = round(sum(row.replications for row in known))
+    values = {"runs": counted(runs, "run"), "time": estimate_of(forecast.seconds, "s")}
+    if forecast.unknown:
+        count = counted(len(known), "scenario")
+        yield Message("{runs} of {count} will take {time}.", {**values, "count": count})
+    else:
+        yield Message("{runs} will take {time}.", values)
+    yield from _money(forecast)
+
+
+def _money(forecast: Forecast) -> Iterator[Message]:
+    if forecast.cost is None:
+        return
+    money = estimate_of(forecast.cost, forecast.currency)
+    if forecast.billed == "wall_seconds":
+        yield Message(
+            "They will cost {money}, the whole time of every run being paid for.", {"money": money}
+        )
+    else:
+        yield Message(
+            "They will cost {money}, the time of the training alone being paid for.",
+            {"money": money},
+        )
+    unpriced = [row for row in forecast.scenarios if row.seconds and row.cost is None]
+    if unpriced:
+        yield Message(
+            "No price is known for {count}.", {"count": counted(len(unpriced), "scenario")}
+        )
+
+
+def _grounds(forecast: Forecast) -> Iterator[Message]:
+    grounds = forecast.grounds
+    if grounds.probe_runs:
+        yield Message(
+            "It rests on {runs} made for it, of {names}, which took {time} in all.",
+            {
+                "runs": counted(grounds.probe_runs, "short run"),
+                "names": listed(grounds.probed),
+                "time": Quantity(grounds.probe_seconds, "s", DIGITS),
+            },
+        )
+    if grounds.earlier_runs:
+        yield Message(
+            "It rests on {runs} in {names}.",
+            {
+                "runs": counted(grounds.earlier_runs, "earlier run"),
+                "names": listed(grounds.earlier),
+            },
+        )
+    scaled = sum(row.basis == "scaled" for row in forecast.scenarios)
+    if scaled:
+        yield Message(
+            "{count} of {total} were not measured: their time follows from steps, FLOPs, bytes and "
+            "levels.",
+            {"count": scaled, "total": counted(len(forecast.scenarios), "scenario")},
+        )
+    for scenario, reason in grounds.left_out.items():
+        yield Message(
+            "The probe of {scenario} gave nothing: {reason}.",
+            {"scenario": scenario, "reason": reason},
+        )
+
+
+def _unknown(forecast: Forecast) -> Iterator[Message]:
+    reasons: dict[str, list[str]] = {}
+    for row in forecast.unknown:
+        reasons.setdefault(row.reason, []).append(row.scenario)
+    for reason, names in reasons.items():
+        yield Message(
+            "Not forecast: {names} ({reason}). Earlier results of such a machine, given with "
+            "--from, would help.",
+            {"names": listed(names), "reason": reason},
+        )
+
+
+def _reservations(forecast: Forecast) -> Iterator[Message]:
+    if forecast.seconds is None:
+        return
+    if forecast.grounds.pressure_percent > BUSY_PERCENT:
+        yield Message(
+            "Others were at work on the machine when it was measured: before the runs, processes "
+            "waited for a core {percent:.0f} % of the time. On a quiet machine the interval would "
+            "be narrower.",
+            {"percent": forecast.grounds.pressure_percent},
+        )
+    yield Message(
+        "With {percent:.0f} % probability the truth lies between the values in brackets.",
+        {"percent": 100 * forecast.confidence},
+    )
+    yield Message(
+        "Set-up of environments, preparation of data, proofs of equality and the moments between "
+        "runs are not counted."
+    )
+
+
+TERA = 1e12
+FLOP_DIGITS = 3
+
+
+def estimate_sentences(
+    training: Training, price: Price, estimated: Estimated, exchange: Exchange | None = None
+) -> list[Message]:
+    """The answer, what it rests on and what it leaves out."""
+    return [
+        *_estimate_text_answers(training, price, estimated, exchange),
+        _work(training),
+        *_estimate_text_grounds(training, price, estimated),
+    ]
+
+
+def _estimate_text_answers(
+    training: Training, price: Price, estimated: Estimated, exchange: Exchange | None
+) -> Iterator[Message]:
+    seconds = estimated.seconds
+    values = {
+        "network": training.network.name,
+        "machine": price.name,
+        "value": Quantity(seconds.value, "s", DIGITS),
+        "low": Quantity(seconds.low, "s", DIGITS),
+        "high": Quantity(seconds.high, "s", DIGITS),
+    }
+    if estimated.is_rough:
+        yield Message(
+            "A rough estimate: to train {network} on {machine} takes between {low} and {high}, "
+            "perhaps {value}.",
+            values,
+        )
+    else:
+        yield Message(
+            "To train {network} on {machine} takes {value}, between {low} and {high}.", values
+        )
+    if estimated.cost is None or estimated.rate is None:
+        return
+    yield Message(
+        "It costs {money}: {rate}.",
+        {
+            "money": estimate_of(estimated.cost, estimated.rate.currency),
+            "rate": estimated.rate.message(),
+        },
+    )
+    if exchange is not None and exchange.base == estimated.rate.currency:
+        cost = estimated.cost
+        span = Span(
+            value=exchange.of(cost.value), low=exchange.of(cost.low), high=exchange.of(cost.high)
+        )
+        yield Message(
+            "That is {money} ({rate}).",
+            {"money": estimate_of(span, exchange.currency), "rate": exchange.message()},
+        )
+
+
+def _work(training: Training) -> Message:
+    work = training.work
+    return Message(
+        "The training is {epochs} over {images} of {side} by {side} pixels in batches of {batch}: "
+        "{steps} and {flops}, three times the forward ones.",
+        {
+            "epochs": counted(training.epochs, "epoch"),
+            "images": counted(training.images, "image"),
+            "side": training.network.input_shape[1],
+            "batch": training.batch_size,
+            "steps": counted(work.steps, "step"),
+            "flops": Quantity(work.training_flops, "FLOP", FLOP_DIGITS),
+        },
+    )
+
+
+def _estimate_text_grounds(
+    training: Training, price: Price, estimated: Estimated
+) -> Iterator[Message]:
+    if not estimated.is_rough:
+        yield Message(
+            "It rests on {runs} measured on such a machine ({machines}), scaled by steps, FLOPs "
+            "and bytes; with {percent:.0f} % probability the truth lies in the interval.",
+            {
+                "runs": counted(estimated.runs, "run"),
+                "machines": listed(estimated.machines),
+                "percent": 100 * CONFIDENCE,
+            },
+        )
+    elif estimated.accelerator is not None:
+        yield from _data_sheet(training, price, estimated.accelerator)
+    yield from map(_passed_over, estimated.passed_over)
+    if estimated.is_rough:
+        yield Message(
+            "Results of such a machine, given with --from, would narrow it; so would a short "
+            "`prumo run` there."
+        )
+    if price.accelerator_count > 1:
+        yield Message(
+            "One of its {count} accelerators works; all of them are paid for.",
+            {"count": Quantity(price.accelerator_count)},
+        )
+
+
+def _data_sheet(training: Training, price: Price, accelerator: Accelerator) -> Iterator[Message]:
+    least, most = reached_flops(accelerator, training.precision)
+    yield Message(
+        "Nothing was measured on such a machine. It rests on the data sheet of {name} ({source}): "
+        "trainings are taken to reach {least:.3g} to {most:.3g} of its {peak:.3g} TFLOP/s in "
+        "{precision}, to move their activations through its memory {fewest} to {often} times, and "
+        "to need {quick} to {slow} to start each layer in each step.",
+        {
+            "name": price.accelerator or counted(int(price.vcpus or 0), "core"),
+            "source": accelerator.source,
+            "least": least / TERA,
+            "most": most / TERA,
+            "peak": accelerator.peak_flops(training.precision)[1] / TERA,
+            "precision": accelerator.peak_format(training.precision),
+            "fewest": PASSES[0],
+            "often": PASSES[1],
+            "quick": Quantity(LAYER_SECONDS[0], "s", DIGITS),
+            "slow": Quantity(LAYER_SECONDS[1], "s", DIGITS),
+        },
+    )
+
+
+def _passed_over(passed: PassedOver) -> Message:
+    runs = counted(passed.runs, "run")
+    if passed.unlike is None:
+        return Message(
+            "Given with --from but not counted: {runs} without the time of a training.",
+            {"runs": runs},
+        )
+    return Message(
+        "Given with --from but not counted: {runs} with {was}, not with {wanted}.",
+        {"runs": runs, "was": passed.unlike.was, "wanted": passed.unlike.wanted},
+    )

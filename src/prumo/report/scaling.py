@@ -1,0 +1,179 @@
+"""What fits of a metric against a size say, in words and as a table."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from prumo.message import Message, Series
+from prumo.quantity import Estimate, Quantity
+from prumo.report.label import SEPARATOR
+from prumo.statistics.metric import metric_of
+from prumo.statistics.scaling import LARGEST_LOGARITHM, Law
+from prumo.study import level_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.report.language import Language
+    from prumo.statistics.scaling import Constant, ScalingFit
+
+
+# Beyond this many combinations a reader wants the range, and the table for the rest.
+SENTENCES_PER_FACTOR = 4
+EXPONENT_DIGITS = 3
+
+
+def scaling_sentences(fits: Sequence[ScalingFit]) -> list[Message]:
+    """A sentence for each fit, or one for all fits of a factor where they are many."""
+    said: list[Message] = []
+    for _, group in groupby(fits, key=lambda fit: fit.factor):
+        several = list(group)
+        if len(several) > SENTENCES_PER_FACTOR:
+            said.append(_range(several))
+        else:
+            said += map(fit_sentence, several)
+    return said
+
+
+def fit_sentence(fit: ScalingFit) -> Message:
+    """The law of one combination, where it was measured, and whether it is the only one."""
+    law = Message(
+        "{law}, measured from {least:g} to {most:g}",
+        {"law": _law(fit), "least": fit.levels[0], "most": fit.levels[-1]},
+    )
+    where = Message("{levels}: {law}", {"levels": combination(fit), "law": law})
+    finding = where if fit.within else law
+    if fit.rivals:
+        return Message(
+            "{finding}; these levels do not tell this law from another.", {"finding": finding}
+        )
+    return Message("{finding}.", {"finding": finding})
+
+
+def scaling_table(fits: Sequence[ScalingFit]) -> pl.DataFrame:
+    """One row per fit: its combination, law, constants, and how well each law fits."""
+    return pl.DataFrame(
+        [
+            {
+                "metric": fit.metric,
+                "factor": fit.factor,
+                "combination": combination(fit),
+                "law": fit.law.value,
+                **_constant("start", fit.start),
+                **_constant("slope", fit.slope),
+                **_constant("exponent", fit.exponent),
+                "error_percent": fit.error_percent,
+                "least": fit.levels[0],
+                "most": fit.levels[-1],
+                **{f"{law}_aicc_above_best": fit.aicc_above_best[law] for law in Law},
+            }
+            for fit in fits
+        ],
+        infer_schema_length=None,
+    )
+
+
+def combination(fit: ScalingFit) -> str:
+    """The levels of the factors that stand still, as they are written in a study."""
+    return ", ".join(f"{name}={level_text(level)}" for name, level in fit.within.items())
+
+
+def _law(fit: ScalingFit) -> Message:
+    metric = metric_of(fit.metric)
+    values = {"metric": metric.title, "factor": fit.factor}
+    if fit.law is Law.POWER:
+        return Message(
+            "{metric} goes with {factor} to the power {exponent}; twice the {factor} makes it "
+            "{times} times as large",
+            {
+                **values,
+                "exponent": _estimate(fit.exponent),
+                "times": _estimate(_doubling(fit.exponent)),
+            },
+        )
+    numbers = {
+        **values,
+        "start": Quantity(fit.start.value, metric.unit),
+        "slope": Quantity(fit.slope.value, metric.unit),
+    }
+    if fit.law is Law.LINE:
+        return Message("{metric} is about {start} plus {slope} for each of {factor}", numbers)
+    return Message("{metric} is about {start} plus {slope} divided by {factor}", numbers)
+
+
+def _range(fits: Sequence[ScalingFit]) -> Message:
+    exponents = sorted(fit.exponent.value for fit in fits)
+    return Message(
+        "{metric} goes with {factor} to powers from {least:.2f} to {most:.2f} in {total} "
+        "combinations of the other factors.",
+        {
+            "metric": metric_of(fits[0].metric).title,
+            "factor": fits[0].factor,
+            "least": exponents[0],
+            "most": exponents[-1],
+            "total": len(fits),
+        },
+    )
+
+
+def _doubling(exponent: Constant) -> Constant:
+    powers = (exponent.value, exponent.low, exponent.high)
+    return type(exponent)(*(2 ** min(power, LARGEST_LOGARITHM) for power in powers))
+
+
+def _estimate(constant: Constant) -> Estimate:
+    return Estimate(constant.value, constant.low, constant.high, digits=EXPONENT_DIGITS)
+
+
+def _constant(name: str, constant: Constant) -> dict[str, float]:
+    return {
+        name: constant.value,
+        f"{name}_low": constant.low,
+        f"{name}_high": constant.high,
+    }
+
+
+DIGITS = 3
+LAWS = {
+    Law.POWER: Message("a power of it"),
+    Law.LINE: Message("a line"),
+    Law.SHARED: Message("a fixed part and one shared out"),
+}
+
+
+def scaling_rows(fits: Sequence[ScalingFit], language: Language) -> list[dict[str, str]]:
+    """A row per size and combination of the other factors."""
+    return [
+        {
+            "factor": fit.factor,
+            "levels": SEPARATOR.join(map(str, fit.within.values())),
+            "law": language.told(
+                Series((LAWS[fit.law], *(LAWS[law] for law in fit.rivals)), " / ")
+            ),
+            "exponent": language.number(fit.exponent.value, DIGITS),
+            "interval": f"[{language.number(fit.exponent.low, DIGITS)}{language.marks.between}"
+            f"{language.number(fit.exponent.high, DIGITS)}]",
+            "error": f"{language.number(fit.error_percent, DIGITS)} %",
+        }
+        for fit in fits
+    ]
+
+
+def scaling_document(fit: ScalingFit) -> dict[str, Any]:
+    """The same as plain values, for programs."""
+    return {
+        "metric": fit.metric,
+        "factor": fit.factor,
+        "within": dict(fit.within),
+        "law": fit.law.value,
+        "rivals": [law.value for law in fit.rivals],
+        "start": [fit.start.value, fit.start.low, fit.start.high],
+        "slope": [fit.slope.value, fit.slope.low, fit.slope.high],
+        "exponent": [fit.exponent.value, fit.exponent.low, fit.exponent.high],
+        "error_percent": fit.error_percent,
+        "levels": list(fit.levels),
+        "means": list(fit.means),
+    }

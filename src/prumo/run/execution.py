@@ -1,0 +1,253 @@
+"""Carry out what is missing of a study, one run after the other."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prumo.errors import InputError, StorageError, did_you_mean
+from prumo.forecast.document import read_forecast
+from prumo.results.folder import UnreadableRecordError
+from prumo.results.record import Verdict
+from prumo.run.events import Remark, RunEnded, RunStarted, StudyEnded, StudyStarted
+from prumo.run.schedule import Outcome, Schedule, Start, unsettled
+from prumo.study import Adaptive, Rule, fingerprint
+from prumo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from prumo.results.folder import ResultsFolder
+    from prumo.results.record import RunRecord
+    from prumo.run.events import Listener
+    from prumo.run.executors import Executor
+    from prumo.study import Scenario, Study
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which part of a study to carry out."""
+
+    scenarios: tuple[str, ...] = ()
+    """Names such as C3; all when empty."""
+    only: str = ""
+    """A rule that a scenario must satisfy."""
+    replications: int | None = None
+    """Instead of the study's own number."""
+    retry_failed: bool = False
+
+
+class Execution:
+    """One study in one results folder: what is done, what is missing, what to do next."""
+
+    def __init__(self, study: Study, folder: ResultsFolder, selection: Selection) -> None:
+        self._study = study
+        self._folder = folder
+        self._selection = selection
+        self._scenarios = select_scenarios(study, selection)
+        self._replications: int | Adaptive = selection.replications or study.replications
+        self._unreadable: list[str] = []
+        self._records = self._read_records()
+        self._check_same_study()
+        self.schedule = Schedule(
+            self._scenarios, self._replications, study.order, self._settled_outcomes()
+        )
+
+    def carry_out(self, executor: Executor, listener: Listener) -> StudyEnded:
+        """Start what is missing until nothing is left or the user stops."""
+        self._write_study()
+        self._set_aside_unreadable(listener)
+        listener(self._beginning())
+        try:
+            interrupted = self._walk(executor, listener)
+        except KeyboardInterrupt:
+            interrupted = True
+        self._remark_on_goal(listener)
+        return self.end(listener, interrupted=interrupted)
+
+    def end(self, listener: Listener, *, interrupted: bool) -> StudyEnded:
+        """Tell how it stands, also when the user stopped before anything was started."""
+        ended = StudyEnded(self._folder.path, self._verdicts(), interrupted)
+        listener(ended)
+        return ended
+
+    @property
+    def path(self) -> Path:
+        """The results folder."""
+        return self._folder.path
+
+    @property
+    def records(self) -> list[RunRecord]:
+        """The runs in the folder that have a verdict, of selected scenarios or not."""
+        return list(self._records.values())
+
+    def _walk(self, executor: Executor, listener: Listener) -> bool:
+        """Do one step after the other; whether the user stopped in between."""
+        for step in self.schedule.steps():
+            self._make_room(step.run.name)
+            order = self._next_order()
+            if isinstance(step, Start):
+                listener(RunStarted(step.run))
+                record = executor.execute(step.run, order)
+            else:
+                record = executor.skip(step.run, order, step.reason)
+            self._records[record.run] = record
+            self.schedule.record(step.run, _outcome(record))
+            listener(RunEnded(record))
+            if record.verdict is Verdict.INTERRUPTED:
+                return True
+        return False
+
+    def _beginning(self) -> StudyStarted:
+        seconds: dict[str, list[float]] = {}
+        for record in self._records.values():
+            if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
+                seconds.setdefault(record.scenario, []).append(record.wall_seconds)
+        seconds = self._forecast_seconds() | seconds
+        return StudyStarted(
+            study=self._study.name,
+            results=self._folder.path,
+            kept=len(self._settled_outcomes()),
+            pending=tuple(self.schedule.pending()),
+            seconds=seconds,
+        )
+
+    def _forecast_seconds(self) -> dict[str, list[float]]:
+        """What a forecast expects of each scenario's run; nothing where none can be read."""
+        try:
+            forecast = read_forecast(self._folder.path)
+        except StorageError:
+            return {}
+        rows = forecast.scenarios if forecast else ()
+        return {row.scenario: [row.run_seconds.value] for row in rows if row.run_seconds}
+
+    def _read_records(self) -> dict[str, RunRecord]:
+        records = {}
+        for path in self._folder.run_paths():
+            try:
+                record = self._folder.record(path.name)
+            except UnreadableRecordError:
+                self._unreadable.append(path.name)
+            else:
+                if record is not None:
+                    records[path.name] = record
+        return records
+
+    def _check_same_study(self) -> None:
+        """Refuse to mix runs of two different studies under the same names."""
+        numbers = {scenario.name: scenario for scenario in self._scenarios}
+        for record in self._records.values():
+            scenario = numbers.get(record.scenario)
+            if scenario and record.fingerprint != fingerprint(self._study, scenario):
+                raise InputError(
+                    f"{self._folder.path} holds runs of another version of this study: "
+                    f"{record.scenario} was {_difference(record.parameters, scenario.parameters)}. "
+                    "Give another folder with --results, or take the change in the study back."
+                )
+
+    def _settled_outcomes(self) -> dict[str, Outcome]:
+        return {
+            name: _outcome(record)
+            for name, record in self._records.items()
+            if not unsettled(record.verdict, retry_failed=self._selection.retry_failed)
+        }
+
+    def _write_study(self) -> None:
+        self._folder.write_study(
+            self._study.text,
+            {
+                "study": self._study.name,
+                "scenarios": len(self._scenarios),
+                "order": self._study.order.kind,
+                "seed": self._study.order.seed,
+                "prumo": __version__,
+                "python": platform.python_version(),
+                "networks": {name: own.layers for name, own in self._study.own_networks().items()},
+            },
+        )
+
+    def _set_aside_unreadable(self, listener: Listener) -> None:
+        for name in self._unreadable:
+            target = self._folder.set_aside(name)
+            listener(
+                Remark(f"{name} had an unreadable record; it is kept in {target} and run again")
+            )
+        self._unreadable.clear()
+
+    def _remark_on_goal(self, listener: Listener) -> None:
+        """Say so when an adaptive study did not reach what it was after."""
+        goal = self._replications
+        missed = self.schedule.unsure()
+        if missed and isinstance(goal, Adaptive):
+            names = ", ".join(scenario.name for scenario in missed)
+            listener(
+                Remark(
+                    f"after {goal.maximum} replications, {goal.metric} is still not known within "
+                    f"{goal.half_width_percent:g} % in: {names}"
+                )
+            )
+        finished = [r for r in self._records.values() if r.verdict is Verdict.FINISHED]
+        if (
+            isinstance(goal, Adaptive)
+            and finished
+            and not any(goal.metric in _outcome(record).metrics for record in finished)
+        ):
+            told = sorted({name for record in finished for name in _outcome(record).metrics})
+            listener(
+                Remark(
+                    f"no run tells '{goal.metric}', so every scenario stopped at its minimum of "
+                    f"{goal.minimum} replications; {did_you_mean(goal.metric, told)}"
+                )
+            )
+
+    def _make_room(self, run_name: str) -> None:
+        record = self._records.get(run_name)
+        if record and record.verdict.is_failure:
+            self._folder.set_aside(run_name)
+
+    def _next_order(self) -> int:
+        return 1 + max((record.order for record in self._records.values()), default=0)
+
+    def _verdicts(self) -> dict[str, int]:
+        wanted = {scenario.name for scenario in self._scenarios}
+        return dict(
+            Counter(
+                record.verdict.value
+                for record in self._records.values()
+                if record.scenario in wanted
+            )
+        )
+
+
+def select_scenarios(study: Study, selection: Selection) -> list[Scenario]:
+    """The study's scenarios that the selection names, all of them without one."""
+    rule = Rule.parse(selection.only, study) if selection.only else None
+    scenarios = [
+        scenario
+        for scenario in study.scenarios()
+        if rule is None or rule.holds(scenario.parameters)
+    ]
+    if selection.scenarios:
+        known = {scenario.name for scenario in scenarios}
+        for name in selection.scenarios:
+            if name not in known:
+                raise InputError(f"no scenario {name} here; {did_you_mean(name, known)}")
+        scenarios = [s for s in scenarios if s.name in set(selection.scenarios)]
+    if not scenarios:
+        raise InputError(f"no scenario of {study.name} satisfies {selection.only!r}")
+    return scenarios
+
+
+def _outcome(record: RunRecord) -> Outcome:
+    wall = {} if record.wall_seconds is None else {"wall_seconds": record.wall_seconds}
+    return Outcome(record.verdict, wall | record.metrics)
+
+
+def _difference(was: Mapping[str, object], now: Mapping[str, object]) -> str:
+    for name in [*was, *now]:
+        if was.get(name) != now.get(name):
+            return f"{name}={was.get(name)} and is now {name}={now.get(name)}"
+    return "run with another workload or under other conditions"

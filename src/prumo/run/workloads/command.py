@@ -1,0 +1,137 @@
+"""Any program of the user's own as a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from prumo.environments.worker_source import worker_path
+from prumo.machine.cpu import read_cpu
+from prumo.results.folder import JOURNAL_FILE
+from prumo.run.journal import Event, journal_metrics
+from prumo.run.worker import Launch, thread_environment
+from prumo.study import Command, invocation_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from prumo.study import Run, Scenario, Study
+    from prumo.study.architecture import Architecture
+
+
+Keep = str
+KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
+    "last": lambda values: values[-1],
+    "first": lambda values: values[0],
+    "mean": fmean,
+    "min": min,
+    "max": max,
+    "sum": sum,
+}
+
+
+def read_output_metrics(
+    log: Path, *, json_lines: bool, patterns: Iterable[str], keep: Mapping[str, Keep]
+) -> dict[str, float]:
+    """The figures in a log; of a figure printed several times, what `keep` says (or the last).
+
+    Values that are not finite are returned too: the verdict needs to see them.
+    """
+    values: dict[str, list[float]] = {}
+    compiled = [re.compile(pattern) for pattern in patterns]
+    for line in _lines(log):
+        found = _from_json(line) if json_lines else {}
+        for pattern in compiled:
+            for match in pattern.finditer(line):
+                found.update(_from_groups(match))
+        for name, value in found.items():
+            values.setdefault(name, []).append(value)
+    return {name: KEEPERS[keep.get(name, "last")](series) for name, series in values.items()}
+
+
+def _lines(log: Path) -> Iterator[str]:
+    """The lines of a log; none where a run could not even begin one."""
+    with suppress(FileNotFoundError), log.open(encoding="utf-8", errors="replace") as lines:
+        yield from lines
+
+
+def _from_json(line: str) -> dict[str, float]:
+    if not line.lstrip().startswith("{"):
+        return {}
+    try:
+        content = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    found = {}
+    for name, value in content.items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            with suppress(OverflowError):
+                found[name] = float(value)
+    return found
+
+
+def _from_groups(match: re.Match[str]) -> dict[str, float]:
+    found = {}
+    for name, text in match.groupdict().items():
+        try:
+            found[name] = float(text)
+        except (TypeError, ValueError):
+            continue
+    return found
+
+
+class CommandWorkload:
+    """Starts the study's command with its levels filled in; reads figures from what it prints."""
+
+    speaks_protocol = False
+    sees_all_images = True
+
+    def __init__(self, study: Study) -> None:
+        if not isinstance(study.workload, Command):
+            raise TypeError(f"{study.name} is not a study of commands")
+        self._command = study.workload
+        self._study = study
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """A command finds its own data."""
+
+    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
+        """None: what a command trains, if it does, is its own affair."""
+        del scenarios
+        return {}
+
+    def launch(self, run: Run, folder: Path) -> Launch:
+        """Fill the command in for a run."""
+        filled = invocation_for(self._command, run)
+        threads = self._study.measure.threads or read_cpu().usable_cores
+        environment = (
+            dict(os.environ)
+            | thread_environment(threads)
+            | {"PYTHONPATH": _with_probe(), "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)}
+            | dict(filled.environment)
+        )
+        return Launch(
+            command=list(filled.words),
+            directory=self._study.folder / filled.directory,
+            environment=environment,
+            threads=threads,
+        )
+
+    def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
+        """What the command printed, and above it what it told the probe."""
+        wanted = self._command.metrics
+        printed = read_output_metrics(
+            log, json_lines=wanted.json_lines, patterns=wanted.patterns, keep=wanted.keep
+        )
+        return printed | journal_metrics(events)
+
+
+def _with_probe() -> str:
+    """The user's own PYTHONPATH, with `prumo_worker.probe` to be found behind it."""
+    own = os.environ.get("PYTHONPATH")
+    return f"{own}{os.pathsep}{worker_path()}" if own else str(worker_path())

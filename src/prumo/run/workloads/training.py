@@ -1,0 +1,76 @@
+"""Training one of Prumo's networks, in the environment of its framework."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prumo.datasets.study_data import StudyData
+from prumo.machine.accelerators import require_device
+from prumo.results.folder import JOURNAL_FILE
+from prumo.run.journal import Event, journal_metrics
+from prumo.run.worker import Environments, worker_launch, worker_threads
+from prumo.study import Training
+from prumo.study.architecture import architectures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo.run.worker import Launch
+    from prumo.study import Run, Scenario, Study
+    from prumo.study.architecture import Architecture
+
+
+class TrainingWorkload:
+    """Starts `prumo_worker` in the framework's own environment, made where it is missing."""
+
+    speaks_protocol = True
+    sees_all_images = True
+
+    def __init__(self, study: Study, progress: Progress) -> None:
+        if not isinstance(study.workload, Training):
+            raise TypeError(f"{study.name} is not a study of trainings")
+        for name, path in study.data_paths().items():
+            if not path.exists():
+                raise study.error(("workload", "data", name), f"there is nothing at {path}")
+        self._study = study
+        self._data = StudyData(study, progress)
+        self._environments = Environments(study.versions, progress)
+
+    def prepare(self, runs: Sequence[Run]) -> None:
+        """Check and prepare the data of all runs before the first one starts."""
+        scenarios = {run.scenario.number: run.scenario for run in runs}
+        self._data.prepare(scenarios.values())
+
+    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
+        """The networks that these scenarios train, with the shape of their data."""
+        return architectures(scenarios, self._data.shape)
+
+    def launch(self, run: Run, folder: Path) -> Launch:
+        """Start a worker that trains the scenario's network."""
+        parameters = dict(run.scenario.parameters)
+        require_device(str(parameters["device"]))
+        environment = self._environments.find(str(parameters["framework"]))
+        task = {
+            "run": run.name,
+            "journal": str(folder / JOURNAL_FILE),
+            "kind": "training",
+            "parameters": parameters,
+            **self._own_layers(str(parameters["network"])),
+            "data": self._data.folders(parameters),
+            "sources": self._data.sources(parameters),
+            "warmup_steps": self._study.measure.warmup_steps,
+            "threads": worker_threads(self._study, parameters),
+            "profile": self._study.measure.profile,
+        }
+        return worker_launch(environment, task, folder)
+
+    def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
+        """What the worker's journal says."""
+        del log
+        return journal_metrics(events)
+
+    def _own_layers(self, network: str) -> dict[str, object]:
+        own = self._study.own_network(network)
+        return {"layers": own.layers} if own else {}

@@ -1,0 +1,193 @@
+"""How soon scenarios learn: epochs or steps, seconds and money until a loss that all of them reach.
+
+Scenarios are compared where they learn the same task: levels of `dataset` and `only_class` stand
+apart, since a loss on one data set says nothing of another.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.statistics.summary import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# Ours: a loss that fell by less than a tenth has not begun to converge.
+LEARNT_SHARE = 0.9
+# Ours: with fewer epochs the steps within them tell more.
+FEWEST_EPOCHS = 3
+# Single steps are noisy: the loss at a step is the mean over the last twentieth of the run.
+SMOOTHED_SHARE = 0.05
+FEWEST_STEPS = 20
+FEWEST_SCENARIOS = 2
+TASK_FACTORS = ("dataset", "only_class")
+COST = re.compile(r"cost_([a-z]{3})")
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The losses of runs, each a mean over several steps, with the seconds trained until then."""
+
+    table: pl.DataFrame
+    """Columns `run`, `place`, `seconds`, `loss`; places count from one."""
+    unit: str
+    """What a place is: an `epoch` or a `step`."""
+    short: frozenset[str] = frozenset()
+    """Runs of so few steps that they tell nothing of convergence."""
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """The scenarios that learn one task, and when each reaches the loss that all of them reach."""
+
+    task: Mapping[str, Any]
+    """The levels that the compared scenarios share, such as the data set."""
+    target: float
+    summary: pl.DataFrame
+    """As of any metric: `epochs_to_loss` or `steps_to_loss`, `seconds_to_loss`, money if priced."""
+    never: tuple[str, ...]
+    """Scenarios of which no run reached the target."""
+    sometimes: tuple[str, ...]
+    """Scenarios of which some runs reached it and others did not."""
+    short: tuple[str, ...] = ()
+    """Scenarios left out, since their runs have too few steps."""
+    silent: tuple[str, ...] = ()
+    """Scenarios left out, since their runs reported no loss."""
+
+
+def losses_of(epochs: pl.LazyFrame, steps: pl.LazyFrame) -> Losses:
+    """Losses by epoch, or by step where there are too few epochs; warm-up is left out.
+
+    An epoch's loss is the mean over its steps, so it is smooth by itself.
+    """
+    by_epoch = _so_far(epochs.filter(pl.col("epoch") > 0).sort("epoch"))
+    if by_epoch.filter(pl.col("place") >= FEWEST_EPOCHS).height:
+        return Losses(by_epoch, "epoch")
+    by_step = _so_far(steps.filter(pl.col("epoch") > 0).sort("epoch", "step"))
+    short = by_step.filter(pl.len().over("run") < FEWEST_STEPS)["run"]
+    return Losses(_smoothed(by_step), "step", frozenset(short))
+
+
+def convergences(
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    losses: Losses,
+    confidence: float = DEFAULT_CONFIDENCE,
+) -> list[Convergence]:
+    """For every task that two or more scenarios learn, when they reach what all of them reach.
+
+    The target is the best loss of the run that gets least far. Scenarios that do not learn, their
+    loss falling by less than a tenth, do not set it: they are told not to reach it.
+    """
+    finished = runs.filter(pl.col("verdict") == "finished")
+    task = [name for name in TASK_FACTORS if name in factors]
+    groups = finished.group_by(task, maintain_order=True) if task else [((), finished)]
+    found = []
+    for levels, group in groups:
+        told = group.filter(pl.col("run").is_in(losses.table["run"].unique().to_list()))
+        learning = told.filter(~pl.col("run").is_in(list(losses.short)))
+        target = _target(learning, losses.table)
+        if target is not None:
+            shared = dict(zip(task, levels, strict=True))
+            compared = _convergence(learning, factors, losses, shared, target, confidence)
+            short, silent = _lost(told, learning), _lost(group, told)
+            found.append(replace(compared, short=short, silent=silent))
+    return found
+
+
+def _lost(runs: pl.DataFrame, rest: pl.DataFrame) -> tuple[str, ...]:
+    """The scenarios of which no run is among the rest."""
+    lost = runs.join(rest, on="scenario", how="anti", maintain_order="left")
+    return tuple(lost["scenario"].unique(maintain_order=True))
+
+
+def _target(runs: pl.DataFrame, losses: pl.DataFrame) -> float | None:
+    """The best loss of the run that gets least far; None with nothing to compare."""
+    scenarios = (
+        losses.join(runs.select("run", "scenario"), on="run", maintain_order="left")
+        .group_by("scenario", "run", maintain_order=True)
+        .agg(first=pl.col("loss").first(), best=pl.col("loss").min())
+        .filter((pl.col("best") <= LEARNT_SHARE * pl.col("first")).all().over("scenario"))
+    )
+    if scenarios["scenario"].n_unique() < FEWEST_SCENARIOS:
+        return None
+    return float(scenarios.select(pl.col("best").max()).item())
+
+
+def _convergence(  # noqa: PLR0913 (what is compared, in which terms, and how surely)
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    losses: Losses,
+    task: Mapping[str, Any],
+    target: float,
+    confidence: float,
+) -> Convergence:
+    place = f"{losses.unit}s_to_loss"
+    reached = (
+        losses.table.filter(pl.col("loss") <= target)
+        .group_by("run")
+        .agg(pl.col("place", "seconds").sort_by("place").first())
+        .select("run", pl.col("place").cast(pl.Float64).alias(place), seconds_to_loss="seconds")
+    )
+    costs = _costs_to_loss(runs)
+    table = runs.join(reached, on="run", how="left", maintain_order="left").with_columns(**costs)
+    counts = table.group_by("scenario", maintain_order=True).agg(
+        reached=pl.col(place).is_not_null().any(), missed=pl.col(place).is_null().any()
+    )
+    missed = counts.filter("missed")
+    return Convergence(
+        task=task,
+        target=target,
+        summary=summarise(table, factors, [place, "seconds_to_loss", *costs], confidence),
+        never=tuple(missed.filter(~pl.col("reached"))["scenario"]),
+        sometimes=tuple(missed.filter("reached")["scenario"]),
+    )
+
+
+def _costs_to_loss(runs: pl.DataFrame) -> dict[str, pl.Expr]:
+    """In every currency, the part of a run's cost that falls on the training until the target."""
+    if "train_seconds" not in runs.columns:
+        return {}
+    share = pl.col("seconds_to_loss") / pl.col("train_seconds")
+    return {
+        f"cost_to_loss_{cost[1]}": pl.col(name) * share
+        for name in runs.columns
+        if (cost := COST.fullmatch(name))
+    }
+
+
+def _so_far(events: pl.LazyFrame) -> pl.DataFrame:
+    """Losses with their places in each run and the seconds until then; events come in order."""
+    return (
+        events.select(
+            "run",
+            place=pl.int_range(1, pl.len() + 1).over("run"),
+            # Where one span is unknown, so is every sum that it is part of.
+            seconds=pl.when(pl.col("seconds").is_null().cum_sum().over("run") == 0).then(
+                pl.col("seconds").cum_sum().over("run")
+            ),
+            loss="loss",
+        )
+        .drop_nulls("loss")
+        .collect()
+    )
+
+
+def _smoothed(losses: pl.DataFrame) -> pl.DataFrame:
+    """Each loss as the mean over a window that ends there; places before a whole window go."""
+    window = (SMOOTHED_SHARE * pl.len()).ceil().cast(pl.Int64)
+    total = pl.col("loss").cum_sum()
+    return (
+        losses.with_columns(
+            loss=((total - total.shift(window, fill_value=0.0)) / window).over("run"),
+            is_whole=(pl.int_range(1, pl.len() + 1) >= window).over("run"),
+        )
+        .filter("is_whole")
+        .drop("is_whole")
+    )

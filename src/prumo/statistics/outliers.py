@@ -1,0 +1,193 @@
+"""Whether times are long enough for the clock that took them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isnan, sqrt
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from prumo.message import Message, listed
+from prumo.quantity import Quantity
+from prumo.statistics.metric import Kind, metric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prumo.report.evidence import Evidence
+
+
+MINIMUM_VALUES = 3
+
+
+def grubbs_statistic(values: Sequence[float]) -> float:
+    """How many standard deviations the farthest value is from the mean; 0 without a spread."""
+    deviation = stdev(values)
+    if deviation == 0:
+        return 0.0
+    mean = fmean(values)
+    return max(abs(value - mean) for value in values) / deviation
+
+
+def grubbs_p_value(values: Sequence[float]) -> float:
+    """The chance that normal values hold one as far out as the farthest of these, two-sided.
+
+    Grubbs (1969), Technometrics 11(1); NIST/SEMATECH e-Handbook, section 1.3.5.17.1.
+    """
+    n = len(values)
+    if n < MINIMUM_VALUES:
+        return 1.0
+    statistic = grubbs_statistic(values)
+    remainder = (n - 1) ** 2 - n * statistic**2
+    t = sqrt(n * (n - 2) * statistic**2 / remainder) if remainder > 0 else inf
+    return min(1.0, 2 * n * float(stdtr(n - 2, -t)))
+
+
+MINIMUM_DEGREES_OF_FREEDOM = 6
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A trend over the order of runs, after the differences between scenarios are taken out."""
+
+    correlation: float
+    p_value: float
+    change_percent: float
+    """How much a run changes from the first place in the order to the last, about."""
+
+
+def drift_over_order(runs: pl.DataFrame, metric: str) -> Drift | None:
+    """The trend of a metric over `order`; None with too few replications to see one.
+
+    Rank correlation of what is left of metric and order after each scenario's mean is taken from
+    both; a degree of freedom is spent on every scenario, as in an analysis of covariance.
+    """
+    table = _centred(runs, metric)
+    degrees_of_freedom = table.height - table["scenario"].n_unique() - 1
+    if degrees_of_freedom < MINIMUM_DEGREES_OF_FREEDOM:
+        return None
+    correlation = table.select(pl.corr("place", "residual", method="spearman")).item()
+    if correlation is None or isnan(correlation):
+        return None
+    return Drift(
+        correlation=correlation,
+        p_value=_p_value(correlation, degrees_of_freedom),
+        change_percent=_slope(table) * _span(runs) * 100,
+    )
+
+
+def _centred(runs: pl.DataFrame, metric: str) -> pl.DataFrame:
+    value, order = pl.col(metric), pl.col("order").cast(pl.Float64)
+    return (
+        runs.filter(value.is_not_null() & (value.mean().over("scenario") != 0))
+        .filter(pl.len().over("scenario") > 1)
+        .select(
+            "scenario",
+            place=order - order.mean().over("scenario"),
+            residual=value / value.mean().over("scenario") - 1,
+        )
+    )
+
+
+def _p_value(correlation: float, degrees_of_freedom: int) -> float:
+    remainder = 1 - correlation**2
+    t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
+    return 2 * float(stdtr(degrees_of_freedom, -t))
+
+
+def _slope(table: pl.DataFrame) -> float:
+    place = pl.col("place")
+    slope: float | None = table.select(
+        (place * pl.col("residual")).sum() / (place * place).sum()
+    ).item()
+    return slope or 0.0
+
+
+def _span(runs: pl.DataFrame) -> float:
+    order = pl.col("order")
+    span: float | None = runs.select(order.max() - order.min()).item()
+    return span or 0.0
+
+
+# Ours: a step of this share of a time hides differences that a study is made to see.
+STEP_PERCENT = 1.0
+# Values of a finer clock all end in a zero by chance once in ten to the power of their number.
+FEWEST_VALUES = 4
+# 1000 s, the coarsest step that is looked for, down to 1 microsecond.
+STEPS_SECONDS = tuple(10.0**power for power in range(3, -7, -1))
+# Decimal fractions are not exact in binary; this is far above their error, far below any step.
+ROUNDING = 1e-6
+
+
+def coarse_clock(evidence: Evidence) -> Message | None:
+    """Times of which the clock's step is a part that counts."""
+    found = [*_timed_in_steps(evidence), *_near_the_clock(evidence)]
+    if not found:
+        return None
+    return Message(
+        "The clock is coarse for what it timed: {findings}.", {"findings": listed(found)}
+    )
+
+
+def step_of(values: Sequence[float]) -> float | None:
+    """The largest power of ten in seconds that all values are multiples of; None without one.
+
+    >>> step_of([1.5, 2.0, 1.7, 1.6])
+    0.1
+    """
+    known = np.asarray(values, dtype=np.float64)
+    known = known[np.isfinite(known)]
+    if len(known) < FEWEST_VALUES or not known.any():
+        return None
+    for step in STEPS_SECONDS:
+        multiples = known / step
+        # Values far below a step are near zero times it, and no multiple of it all the same.
+        allowed = ROUNDING * np.minimum(np.abs(multiples), 1)
+        if np.all(np.abs(multiples - np.round(multiples)) <= allowed):
+            return step
+    return None
+
+
+def _timed_in_steps(evidence: Evidence) -> Iterator[Message]:
+    for name in _times(evidence):
+        values = evidence.finished.group_by("scenario").agg(pl.col(name).mean())[name].drop_nulls()
+        shortest = values.filter(values > 0).min()
+        step = step_of(evidence.finished[name].drop_nulls().to_list())
+        if step is None or not isinstance(shortest, float):
+            continue
+        percent = 100 * step / shortest
+        if percent > STEP_PERCENT:
+            yield Message(
+                "{metric} comes in steps of {step}, up to {percent:.2g} % of a mean",
+                {"metric": name, "step": Quantity(step, "s"), "percent": percent},
+            )
+
+
+def _near_the_clock(evidence: Evidence) -> Iterator[Message]:
+    steps = evidence.finished_conditions.select("run", step="clock_step_seconds").drop_nulls()
+    for name in _times(evidence):
+        times = evidence.finished.select("run", time=name).join(steps, on="run")
+        worst = times.filter(pl.col("time") > 0).select((pl.col("step") / pl.col("time")).max())
+        share = worst.item()
+        if share is not None and 100 * share > STEP_PERCENT:
+            yield Message(
+                "a {metric} is only {times:.2g} steps of the machine's clock",
+                {"metric": name, "times": 1 / share},
+            )
+
+
+def _times(evidence: Evidence) -> list[str]:
+    """The columns that say how fast runs were, in seconds; what a user calls so may be a factor."""
+    known = [metric_of(name) for name in evidence.runs.columns]
+    # Waiting for data takes no time where they are in memory; that is no matter of the clock.
+    return [
+        metric.name
+        for metric in known
+        if metric.unit == "s"
+        and (metric.kind is Kind.SPEED or metric.name == evidence.metric)
+        and metric.name != "data_seconds"
+    ]

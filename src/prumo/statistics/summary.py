@@ -1,0 +1,160 @@
+"""One row per scenario and metric: how many runs, their mean, and how sure it is."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from prumo.results.column import STATISTICS
+from prumo.statistics.interval import (
+    BOOTSTRAP_MINIMUM_VALUES,
+    DEFAULT_CONFIDENCE,
+    bootstrap_interval,
+    lowest_mean,
+    t_quantile,
+)
+from prumo.statistics.metric import metric_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prumo.results.record import Spread
+
+    Spreads = Mapping[str, Mapping[str, Spread]]
+
+WHOLE_PERCENT = 100.0
+NO_SPREADS: Spreads = MappingProxyType({})
+
+
+def summarise(
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    metrics: Sequence[str],
+    confidence: float = DEFAULT_CONFIDENCE,
+    spreads: Spreads = NO_SPREADS,
+) -> pl.DataFrame:
+    """Statistics of every metric in every scenario that has finished runs, in the order given.
+
+    A single run has no standard deviation and no interval: both are null. The interval is
+    Student's; that of an amount stays above zero, that of a share within 100 %. The bootstrap's
+    stands beside it where there are runs enough, for values that are far from normal. A run that is
+    the mean of a published summary has the n and the standard deviation that were published with
+    it, and no median.
+    """
+    finished = runs.filter(pl.col("verdict") == "finished")
+    tables = [
+        _summarise_metric(finished, factors, metric, confidence, spreads) for metric in metrics
+    ]
+    if not tables:
+        return pl.DataFrame(schema=_schema(runs, factors))
+    return pl.concat(tables)
+
+
+def _summarise_metric(
+    finished: pl.DataFrame,
+    factors: Sequence[str],
+    metric: str,
+    confidence: float,
+    spreads: Spreads,
+) -> pl.DataFrame:
+    value = pl.col(metric)
+    # Equal values have no spread; summing and dividing them would leave a rounding error of one.
+    constant = value.min() == value.max()
+    scenarios = finished.filter(value.is_not_null() & value.is_finite()).group_by(
+        "scenario", *factors, maintain_order=True
+    )
+    table = scenarios.agg(
+        n=pl.len().cast(pl.Int64),
+        mean=pl.when(constant).then(value.min()).otherwise(value.mean()),
+        standard_deviation=pl.when(constant & (pl.len() > 1))
+        .then(0.0)
+        .otherwise(value.std(ddof=1)),
+        median=value.median(),
+        minimum=value.min(),
+        maximum=value.max(),
+    )
+    table = _with_published(table, metric, spreads)
+    half_width = _half_width(table, confidence)
+    known = metric_of(metric)
+    return table.with_columns(
+        pl.lit(metric).alias("metric"),
+        pl.lit(known.unit).alias("unit"),
+        _low(half_width, confidence, is_amount=known.is_amount).alias("ci_low"),
+        _high(half_width, is_share=known.is_share).alias("ci_high"),
+        *_bootstrap(scenarios.agg(value)[metric], confidence),
+    ).select("scenario", *factors, "metric", "unit", *STATISTICS)
+
+
+def _with_published(table: pl.DataFrame, metric: str, spreads: Spreads) -> pl.DataFrame:
+    """The table with n and spread as published, where a scenario's run is a summary of several."""
+    known = {
+        scenario: spread
+        for scenario, told in spreads.items()
+        if (spread := told.get(metric)) is not None and spread.gives_interval
+    }
+    if not known:
+        return table
+    scenario = pl.col("scenario")
+    is_measured = ~scenario.is_in(list(known))
+    counts = {name: spread.n for name, spread in known.items()}
+    deviations = {name: spread.standard_deviation for name, spread in known.items()}
+    return table.with_columns(
+        scenario.replace_strict(counts, default=pl.col("n")).alias("n"),
+        scenario.replace_strict(deviations, default=pl.col("standard_deviation")).alias(
+            "standard_deviation"
+        ),
+        *(pl.when(is_measured).then(name).alias(name) for name in ("median", "minimum", "maximum")),
+    )
+
+
+def _half_width(table: pl.DataFrame, confidence: float) -> pl.Series:
+    quantiles = {n: t_quantile(confidence, n - 1) for n in set(table["n"]) if n > 1}
+    return pl.Series(
+        [
+            None if deviation is None else quantiles[n] * deviation / n**0.5
+            for n, deviation in zip(table["n"], table["standard_deviation"], strict=True)
+        ],
+        dtype=pl.Float64,
+    )
+
+
+def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Expr:
+    low = pl.col("mean") - half_width
+    if not is_amount:
+        return low
+    floor = pl.col("mean") * lowest_mean(1.0, confidence)
+    # A user's own metric may be named like a time and be negative all the same.
+    return (
+        pl.when((low < floor) & (pl.col("minimum").fill_null(pl.col("mean")) >= 0))
+        .then(floor)
+        .otherwise(low)
+    )
+
+
+def _high(half_width: pl.Series, *, is_share: bool) -> pl.Expr:
+    high = pl.col("mean") + half_width
+    # Rounding may take a mean of samples above the whole, and an interval holds its mean.
+    return high.clip(upper_bound=pl.max_horizontal("mean", WHOLE_PERCENT)) if is_share else high
+
+
+def _bootstrap(values: pl.Series, confidence: float) -> tuple[pl.Series, pl.Series]:
+    ends = [
+        bootstrap_interval(several, lambda resamples: resamples.mean(axis=-1), confidence)
+        if len(several) >= BOOTSTRAP_MINIMUM_VALUES
+        else None
+        for several in values
+    ]
+    lows, highs = zip(*(pair or (None, None) for pair in ends), strict=True) if ends else ((), ())
+    return (
+        pl.Series("bootstrap_low", lows, pl.Float64),
+        pl.Series("bootstrap_high", highs, pl.Float64),
+    )
+
+
+def _schema(runs: pl.DataFrame, factors: Sequence[str]) -> pl.Schema:
+    names = ("scenario", "metric", "unit")
+    scenario, metric, unit = ((name, pl.String()) for name in names)
+    levels = ((factor, runs.schema[factor]) for factor in factors)
+    return pl.Schema([scenario, *levels, metric, unit, *STATISTICS.items()])

@@ -1,0 +1,130 @@
+"""Prumo's side of a guard: start a command, wait for its end, stop it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from typing import IO, TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+KEPT_LOG_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Order:
+    """A command and its limits."""
+
+    command: list[str]
+    directory: str
+    environment: dict[str, str]
+    log: str
+    timeout_seconds: float | None = None
+    stop_seconds: float = 10.0
+    memory_bytes: int | None = None
+    """Watched by looking at the processes, where no control group can hold them."""
+    affinity: list[int] | None = None
+    join: tuple[str, ...] = ()
+    """Files of control groups to which the command's process number is written."""
+    log_bytes: int = KEPT_LOG_BYTES
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a command ended."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    cause: str | None = None
+    """Why the guard ended it: `stopped`, `timeout`, `memory`; None when it ended by itself."""
+    failure: str = ""
+    """Why it could not be started at all."""
+    wall_seconds: float = 0.0
+    max_rss_bytes: int = 0
+    """The most memory that the command, or one of its ended children, held by itself."""
+    left_behind: int = 0
+    """Processes that the command left running, killed by the guard."""
+    survivors: int = 0
+    """Processes that could not be killed: they belong to another user."""
+    log_omitted_bytes: int = 0
+
+
+class GuardedProcess:
+    """A command under a guard. Leaving the `with` block ends it, whatever happened."""
+
+    def __init__(self, order: Order) -> None:
+        self._guard = subprocess.Popen(
+            [sys.executable, "-P", "-m", "prumo.supervise"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._report = b""
+        self.ending: Ending | None = None
+        self._send(json.dumps(asdict(order)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._input.close()
+        self._output.close()
+        self._guard.wait()
+
+    @property
+    def guard_pid(self) -> int:
+        """The guard's process number: the command's whole tree hangs below it."""
+        return self._guard.pid
+
+    def wait(self, seconds: float, *, wake: int | None = None) -> Ending | None:
+        """Wait for the end, at most so long, or until `wake` can be read."""
+        descriptors = [self._output.fileno()] + ([] if wake is None else [wake])
+        ready, _, _ = select.select(descriptors, [], [], seconds)
+        if self._output.fileno() in ready:
+            self._read()
+        return self.ending
+
+    def stop(self) -> None:
+        """Ask the command to end; after the order's `stop_seconds` it is killed."""
+        self._send("stop")
+
+    def kill(self) -> None:
+        """End the command and everything below it at once."""
+        self._send("kill")
+
+    @property
+    def _input(self) -> IO[bytes]:
+        assert self._guard.stdin is not None  # noqa: S101 (asked for as a pipe)
+        return self._guard.stdin
+
+    @property
+    def _output(self) -> IO[bytes]:
+        assert self._guard.stdout is not None  # noqa: S101 (asked for as a pipe)
+        return self._guard.stdout
+
+    def _send(self, line: str) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self._input.write(line.encode() + b"\n")
+            self._input.flush()
+
+    def _read(self) -> None:
+        chunk = os.read(self._output.fileno(), 65536)
+        self._report += chunk
+        if self._report.endswith(b"\n"):
+            self.ending = Ending(**json.loads(self._report))
+        elif not chunk:
+            code = self._guard.wait()
+            how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
+            self.ending = Ending(failure=f"the guard of this run came to a bad end: {how}")

@@ -1,0 +1,265 @@
+"""Run one command and everything it starts, to the end of the last process."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prumo.machine.processes import (
+    descendants,
+    kill_own_descendants,
+    living_descendants,
+    resident_bytes,
+    signal_all,
+)
+from prumo.supervise.guard import Ending
+
+if TYPE_CHECKING:
+    from prumo.supervise.guard import Order
+
+
+TAIL_BYTES = 1024 * 1024
+CHUNK_BYTES = 65536
+
+
+class CappedLog:
+    """Takes output from a pipe; memory and disk stay bounded whatever the command prints."""
+
+    def __init__(self, path: Path, limit_bytes: int) -> None:
+        self.omitted_bytes = 0
+        self._file = path.open("wb", buffering=0)
+        self._room_bytes = limit_bytes
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+
+    def take(self, pipe: int) -> bool:
+        """Move what is there from the pipe to the file; False at the end of the output."""
+        try:
+            chunk = os.read(pipe, CHUNK_BYTES)
+        except BlockingIOError:
+            return True
+        self._keep(chunk)
+        return bool(chunk)
+
+    def close(self) -> None:
+        """Write the kept end of a flood and close."""
+        if self.omitted_bytes:
+            self._write(b"\n[... %d bytes left out ...]\n" % self.omitted_bytes)
+        for chunk in self._tail:
+            self._write(chunk)
+        self._file.close()
+
+    def _keep(self, chunk: bytes) -> None:
+        head, rest = chunk[: self._room_bytes], chunk[self._room_bytes :]
+        if head:
+            self._room_bytes -= len(head)
+            self._write(head)
+        if rest:
+            self._tail.append(rest)
+            self._tail_bytes += len(rest)
+            while self._tail_bytes - len(self._tail[0]) >= TAIL_BYTES:
+                gone = self._tail.popleft()
+                self._tail_bytes -= len(gone)
+                self.omitted_bytes += len(gone)
+
+    def _write(self, chunk: bytes) -> None:
+        try:
+            self._file.write(chunk)
+        except OSError:
+            # A full disk must not block the command; what is lost is counted.
+            self.omitted_bytes += len(chunk)
+
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+MEMORY_WATCH_SECONDS = 0.2
+KILL_AGAIN_SECONDS = 0.05
+NEVER = float("inf")
+
+
+def become_subreaper() -> None:
+    """Let processes whose parent died become children of this one, so that none escapes."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class Watch:
+    """Starts the command, obeys the lifeline, keeps the limits, cleans up."""
+
+    def __init__(self, order: Order, lifeline: int) -> None:
+        self._order = order
+        self._lifeline = lifeline
+        self._cause: str | None = None
+        self._deadline = NEVER
+        self._kill_at = NEVER
+        self._max_rss_bytes = 0
+
+    def run(self) -> Ending:
+        """Run to the end of the last process and say how it went."""
+        wake = _wake_on_child_exit()
+        signal.signal(signal.SIGTERM, lambda *_: self._stop("stopped"))
+        try:
+            log = CappedLog(Path(self._order.log), self._order.log_bytes)
+        except OSError as error:
+            return Ending(failure=f"cannot write {self._order.log}: {error.strerror}")
+        began = time.monotonic()
+        try:
+            process = self._start()
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            return Ending(failure=self._start_failure(error))
+        if self._order.timeout_seconds is not None:
+            self._deadline = began + self._order.timeout_seconds
+        assert process.stdout is not None  # noqa: S101 (asked for as a pipe)
+        output = process.stdout.fileno()
+        status = self._watch(process.pid, output, log, wake)
+        wall_seconds = time.monotonic() - began
+        left_behind = kill_own_descendants()
+        os.set_blocking(output, True)
+        while log.take(output):
+            pass
+        log.close()
+        exit_code = os.waitstatus_to_exitcode(status)
+        return Ending(
+            exit_code=exit_code if exit_code >= 0 else None,
+            signal=-exit_code if exit_code < 0 else None,
+            cause=self._cause,
+            wall_seconds=wall_seconds,
+            max_rss_bytes=self._max_rss_bytes,
+            left_behind=len(left_behind),
+            survivors=len(living_descendants(os.getpid())),
+            log_omitted_bytes=log.omitted_bytes,
+        )
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        order, guard = self._order, os.getpid()
+
+        def enter() -> None:
+            _die_with(guard)
+            _offer_as_victim()
+            if order.affinity:
+                os.sched_setaffinity(0, order.affinity)
+            for path in order.join:
+                Path(path).write_text(str(os.getpid()), encoding="ascii")
+
+        return subprocess.Popen(
+            order.command,
+            cwd=order.directory,
+            env=order.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=enter,  # noqa: PLW1509 (a guard has one thread)
+        )
+
+    def _start_failure(self, error: Exception) -> str:
+        program = self._order.command[0]
+        if isinstance(error, FileNotFoundError) and error.filename == self._order.directory:
+            return f"no such folder to run in: {self._order.directory}"
+        if isinstance(error, FileNotFoundError):
+            return f"command not found: {program}"
+        if isinstance(error, PermissionError):
+            return f"not an executable file: {program}"
+        return f"could not start {program}: {error}"
+
+    def _watch(self, main_pid: int, output: int, log: CappedLog, wake: int) -> int:
+        """Keep watch until the command itself has ended; its exit status."""
+        os.set_blocking(output, False)
+        selector = selectors.DefaultSelector()
+        for descriptor in (output, self._lifeline, wake):
+            selector.register(descriptor, selectors.EVENT_READ)
+        while (status := self._reap(main_pid)) is None:
+            for key, _ in selector.select(self._patience_seconds()):
+                if key.fd == self._lifeline:
+                    self._obey()
+                elif key.fd == wake:
+                    os.read(wake, 512)
+                elif not log.take(output):
+                    selector.unregister(output)
+            self._keep_limits()
+        return status
+
+    def _patience_seconds(self) -> float | None:
+        now = time.monotonic()
+        soonest = self._deadline if self._cause is None else NEVER
+        if self._kill_at < NEVER:
+            soonest = min(soonest, max(self._kill_at, now + KILL_AGAIN_SECONDS))
+        if self._order.memory_bytes is not None:
+            soonest = min(soonest, now + MEMORY_WATCH_SECONDS)
+        return None if soonest == NEVER else max(0.0, soonest - now)
+
+    def _obey(self) -> None:
+        words = os.read(self._lifeline, 512).split()
+        if not words:
+            # Prumo is gone: there is nobody to tell, only a tree to fell.
+            kill_own_descendants()
+            os._exit(0)
+        self._stop("stopped")
+        if b"kill" in words:
+            self._kill_at = 0.0
+
+    def _stop(self, cause: str) -> None:
+        if self._cause is None:
+            self._cause = cause
+            self._kill_at = time.monotonic() + self._order.stop_seconds
+            signal_all(descendants(os.getpid()), signal.SIGTERM)
+
+    def _keep_limits(self) -> None:
+        now = time.monotonic()
+        if now >= self._deadline:
+            self._stop("timeout")
+        if self._cause is None and self._exceeds_memory():
+            self._cause = "memory"
+            self._kill_at = now
+        if now >= self._kill_at:
+            signal_all(living_descendants(os.getpid()), signal.SIGKILL)
+
+    def _exceeds_memory(self) -> bool:
+        cap = self._order.memory_bytes
+        return cap is not None and sum(map(resident_bytes, descendants(os.getpid()))) > cap
+
+    def _reap(self, main_pid: int) -> int | None:
+        """Take note of ended processes; the command's exit status once it is among them."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return None
+            if pid == 0:
+                return None
+            if pid == main_pid:
+                self._max_rss_bytes = usage.ru_maxrss * 1024
+                return status
+
+
+def _wake_on_child_exit() -> int:
+    """A descriptor that becomes readable whenever a child ends."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    return read
+
+
+def _die_with(parent: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def _offer_as_victim() -> None:
+    """When memory runs out, the kernel shall end the run and not the one who keeps its books."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
