@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from benchmarks.synthetic_fundus import fundus
 from prumo.errors import DataError
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.photograph import SUFFIXES, read_photograph
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.photograph import SUFFIXES, read_photograph
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from benchmarks.synthetic_fundus import Fundus
-    from prumo.retina.photograph import Photograph
+    from prumo_retina.photograph.pixels import Photograph
 
 SHAPES = ((1072, 712), (800, 800), (1000, 750))
 DRAWN_PER_SHAPE = 8

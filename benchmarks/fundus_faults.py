@@ -12,7 +12,7 @@ import simplejpeg
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.retina.fundus.circle import Circle
+    from prumo_retina.fundus.circle import Circle
 
     Fault = Callable[[np.ndarray, Circle], "Faulty"]
 

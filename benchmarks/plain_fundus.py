@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import cv2
 import numpy as np
 
-from prumo.retina.fundus.circle import Circle
+from prumo_retina.fundus.circle import Circle
 
 if TYPE_CHECKING:
     from pathlib import Path

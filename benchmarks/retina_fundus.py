@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, get_args
 
 from benchmarks.fundus_examples import drawn, given_folder, photographs_in
 from benchmarks.fundus_faults import FAULTS
-from prumo.retina.fundus.circle import Circle, intersection_over_union
-from prumo.retina.fundus.method import find_fundus
-from prumo.retina.fundus.preparation import Method, Preparation
+from prumo_retina.fundus.circle import Circle, intersection_over_union
+from prumo_retina.fundus.find import find_fundus
+from prumo_retina.fundus.preparation import Method, Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -27,9 +27,9 @@ from benchmarks.fundus_examples import files_in, given_folder
 from benchmarks.plain_fundus import prepare_plainly
 from benchmarks.synthetic_fundus import fundus
 from prumo.machine.cpu import read_cpu
-from prumo.retina.dataset.prepare import Request, prepare
-from prumo.retina.fundus.circle import intersection_over_union
-from prumo.retina.fundus.preparation import Preparation
+from prumo_retina.dataset.prepare import Request, prepare
+from prumo_retina.fundus.circle import intersection_over_union
+from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -26,10 +26,10 @@ from benchmarks.fundus_faults import (
     noise_alone,
     out_of_frame,
 )
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.prepared import prepared
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.photograph import Photograph
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.prepared import prepared
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.photograph.pixels import Photograph
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from benchmarks.fundus_faults import Fault
-    from prumo.retina.fundus.circle import Circle
+    from prumo_retina.fundus.circle import Circle
 
     Example = tuple[np.ndarray, Circle]
 

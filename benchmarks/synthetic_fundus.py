@@ -12,7 +12,7 @@ from itertools import pairwise
 import cv2
 import numpy as np
 
-from prumo.retina.fundus.circle import Circle
+from prumo_retina.fundus.circle import Circle
 
 RED_DOTS = (0, 6, 16, 34, 50)
 YELLOW_SPOTS = (0, 0, 8, 16, 24)

@@ -10,19 +10,17 @@ import numpy as np
 
 from judged_cases import grade_cases
 from made_evaluation import made_description
-from prumo.retina.dataset.manifest import Entry, write_manifest
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.prepared import encoded
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.model.description import NETWORK_FILE
-from prumo.retina.model.folder import write_description
-from prumo.retina.model.seen import Seen, write_seen
+from prumo_retina.dataset.manifest import Entry, write_manifest
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.prepared import encoded
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.model import NETWORK_FILE, Seen, write_description, write_seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from prumo.retina.judge.case import Case
+    from prumo_retina.judge.case import Case
 
 NETWORK = b"not a network: nobody asks it"
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from judged_cases import grade_cases, referral_cases
-from prumo.retina.dataset.manifest import Entry
-from prumo.retina.evaluation.evaluation import Evaluation
-from prumo.retina.evaluation.material import Material
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.judge.case import grades_of, scores_of
-from prumo.retina.judge.decision import cross_fitted_decisions, fixed_decisions
-from prumo.retina.judge.judgement import judged
-from prumo.retina.judge.operating_point import DEFAULT_POINT, chosen_points
-from prumo.retina.model.description import ModelDescription, Normalization
-from prumo.retina.model.folder import ModelFolder
-from prumo.retina.model.probability import referral_probability
+from prumo_retina.dataset.manifest import Entry
+from prumo_retina.evaluation.evaluation import Evaluation
+from prumo_retina.evaluation.material import Material
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.judge.case import grades_of, scores_of
+from prumo_retina.judge.decision import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.judgement import judged
+from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
+from prumo_retina.model import ModelDescription, ModelFolder, Normalization
+from prumo_retina.scoring import referral_probability
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.retina.judge.case import Case
-    from prumo.retina.model.description import Task
+    from prumo_retina.judge.case import Case
+    from prumo_retina.model import Task
 
 TEMPERATURE = 1.3
 

@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from prumo.model.manifest import (
+from prumo_retina.grade import Grade
+from prumo_serve.manifest import (
     FundusPreprocessing,
     HeatMap,
     ImagePreprocessing,
@@ -24,8 +25,7 @@ from prumo.model.manifest import (
     Output,
     Task,
 )
-from prumo.model.package import write_package
-from prumo.retina.grade import Grade
+from prumo_serve.package.writing import write_package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -84,7 +84,7 @@ def _compared(folder: Path, name: str) -> dict[str, Any]:
 
 def _saved_again(folder: Path, backbone: Backbone, pixels: np.ndarray) -> float:
     """How far the same backbone is by way of a file of Keras."""
-    from prumo.retina.weights import named_arrays  # noqa: PLC0415
+    from prumo_retina.weights import named_arrays  # noqa: PLC0415
 
     backbone.network.save(folder / "again.keras")
     again = build_backbone(SAVED, pixels.shape[1], named_arrays(folder / "again.keras").arrays)
@@ -98,7 +98,7 @@ def _keras_files(folder: Path) -> dict[str, float]:
     """A model with a network inside it, saved in three ways and read back as arrays."""
     import keras  # noqa: PLC0415 (imports TensorFlow)
 
-    from prumo.retina.weights import named_arrays  # noqa: PLC0415
+    from prumo_retina.weights import named_arrays  # noqa: PLC0415
     from prumo_worker.retina.array_names import fill  # noqa: PLC0415 (imports TensorFlow)
 
     original = _drawn(_small_network())

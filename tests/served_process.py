@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from prumo.serve.settings import Settings
+    from prumo_serve.server.settings import Settings
 
 PATIENCE_SECONDS = 60.0
 _ADDRESS = re.compile(r"listening at http://127\.0\.0\.1:(\d+)")
@@ -97,8 +97,8 @@ def served_process(package: Path, log_path: Path, *options: str) -> Iterator[Ser
 def served_with_settings(settings: Settings, log_path: Path) -> Iterator[ServedProcess]:
     """The same with settings that no flag has, such as short limits."""
     script = (
-        "import sys; from prumo.serve.settings import Settings; "
-        "from prumo.serve.stacks import run_stack; "
+        "import sys; from prumo_serve.server.settings import Settings; "
+        "from prumo_serve.server.stacks import run_stack; "
         "settings = Settings.from_json(sys.argv[1]); run_stack(settings.stack, settings)"
     )
     command = [sys.executable, "-c", script, replace(settings, port=0).to_json()]

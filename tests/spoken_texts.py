@@ -16,10 +16,10 @@ from prumo.report.sentence import verdict_words
 from prumo.report.warnings import WarningKind
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
-from prumo.retina.grade import Grade
-from prumo.retina.prediction.urgency import Urgency
 from prumo.statistics.metric import GPU_TITLES
 from prumo.statistics.profile import OperationKind
+from prumo_retina.grade import Grade
+from prumo_retina.referral import Urgency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

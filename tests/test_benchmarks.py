@@ -22,13 +22,13 @@ from benchmarks import (
 from benchmarks.fundus_faults import FAULTS
 from fundus_factory import fundus, write_photograph, write_photographs
 from prumo.results.tables import Results
-from prumo.retina.fundus.quality import Verdict
+from prumo_retina.fundus.quality import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from prumo.retina.fundus.preparation import Method
+    from prumo_retina.fundus.preparation import Method
 
 
 def test_a_median_below_the_limit_fails_though_its_interval_is_not(

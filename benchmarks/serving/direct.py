@@ -6,9 +6,9 @@ import time
 from statistics import median
 from typing import TYPE_CHECKING, Self
 
-from prumo.model.package import open_package
-from prumo.model.preprocessing import preprocessing
-from prumo.model.runtimes import Resources, load_network
+from prumo_serve.package import open_package
+from prumo_serve.preprocessing import preprocessing
+from prumo_serve.runtimes import Resources, load_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Literal
 
-import prumo.model
+import prumo_serve
 import prumo_worker
 from benchmarks.serving.installation import FOLDER
 from benchmarks.serving.photographs import SIZE, write_photographs
@@ -68,7 +68,7 @@ def served_network(name: NetworkName) -> ServedNetwork:
 def _source_hash() -> str:
     """Of all that decides what the networks and their packages are."""
     digest = sha256(_DRAWING.read_bytes())
-    for package in (prumo.model, prumo_worker):
+    for package in (prumo_serve, prumo_worker):
         for path in sorted(Path(package.__path__[0]).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:10]

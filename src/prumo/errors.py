@@ -79,6 +79,10 @@ class UnavailableError(PrumoError):
     """What was asked for does not exist here, with the reason."""
 
 
+class PluginError(PrumoError):
+    """An installed package does not keep its promise to a plug-in point."""
+
+
 class UnequalError(PrumoError):
     """Frameworks that are to be compared do not train the same network."""
 

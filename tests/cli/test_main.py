@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.cli import BROKEN_PIPE, COMMANDS, main
-from prumo.cli.retina import COMMANDS as RETINA_COMMANDS
 from prumo.version import __version__
+from prumo_retina.commands import COMMANDS as RETINA_COMMANDS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,13 +21,13 @@ from docker_engine import (
     python_files,
 )
 from endpoint_server import NO_FAULT
-from prumo.endpoint.examination import Examination, examine
-from prumo.endpoint.exchange.body import drawn_body
-from prumo.endpoint.limits import KINDS, MB
-from prumo.endpoint.outcome import Verdict
-from prumo.endpoint.targets.image import Container, ImageTarget
 from prumo.errors import InputError
 from prumo.progress import Silent
+from prumo_endpoint.bodies import drawn_body
+from prumo_endpoint.check import Examination, examine
+from prumo_endpoint.limits import KINDS, MB
+from prumo_endpoint.outcome import Verdict
+from prumo_endpoint.targets.container import Container, ImageTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

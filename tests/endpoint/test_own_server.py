@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from model_packages import write_colour_package
-from prumo.endpoint.examination import examine
-from prumo.endpoint.exchange.body import drawn_body
-from prumo.endpoint.limits import KINDS
-from prumo.endpoint.outcome import Verdict
-from prumo.endpoint.targets.command import CommandTarget
 from prumo.progress import Silent
-from prumo.serve.stacks import STACKS
+from prumo_endpoint.bodies import drawn_body
+from prumo_endpoint.check import examine
+from prumo_endpoint.limits import KINDS
+from prumo_endpoint.outcome import Verdict
+from prumo_endpoint.targets.process import CommandTarget
+from prumo_serve.server.stacks import STACKS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from endpoint_server import EMPTY_BODIES, FAULTS, NO_FAULT, ONE_AT_A_TIME, OTHER_TYPES, served
-from prumo.endpoint.examination import Examination, examine
-from prumo.endpoint.exchange import Exchange
-from prumo.endpoint.exchange.address import LOCAL_HOST, Address
-from prumo.endpoint.exchange.body import Body, drawn_body
-from prumo.endpoint.lifetime.start import Start
-from prumo.endpoint.lifetime.stop import Stop
-from prumo.endpoint.limits import KINDS, MB
-from prumo.endpoint.outcome import Verdict
-from prumo.endpoint.rule import Case
-from prumo.endpoint.rules import entry_point, start_up
-from prumo.endpoint.targets import PORT, Server
-from prumo.endpoint.targets.address import AddressTarget
-from prumo.endpoint.targets.command import CommandTarget
 from prumo.errors import InputError
 from prumo.progress import Silent
+from prumo_endpoint.bodies import Body, drawn_body
+from prumo_endpoint.check import Examination, examine
+from prumo_endpoint.exchange import LOCAL_HOST, Address, Exchange
+from prumo_endpoint.lifetime import Start, Stop
+from prumo_endpoint.limits import KINDS, MB
+from prumo_endpoint.outcome import Verdict
+from prumo_endpoint.rule import Case
+from prumo_endpoint.rules import entry_point, start_up
+from prumo_endpoint.targets import PORT, Server
+from prumo_endpoint.targets.process import CommandTarget
+from prumo_endpoint.targets.url import AddressTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,19 +13,17 @@ from shutil import which
 import pytest
 
 from endpoint_server import served
-from prumo.endpoint.examination import examine
-from prumo.endpoint.exchange import PING, exchange
-from prumo.endpoint.exchange.address import LOCAL_HOST, Address, address_of, free_port
-from prumo.endpoint.exchange.body import drawn_body
-from prumo.endpoint.limits import KINDS, MB
-from prumo.endpoint.outcome import Verdict
-from prumo.endpoint.targets.address import AddressTarget
-from prumo.endpoint.targets.choice import chosen_target
-from prumo.endpoint.targets.command import CommandTarget
-from prumo.endpoint.targets.image import Container
-from prumo.endpoint.targets.model_folder import model_folder
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
+from prumo_endpoint.bodies import drawn_body
+from prumo_endpoint.check import examine
+from prumo_endpoint.exchange import LOCAL_HOST, PING, Address, address_of, exchange, free_port
+from prumo_endpoint.limits import KINDS, MB
+from prumo_endpoint.outcome import Verdict
+from prumo_endpoint.targets.choice import chosen_target
+from prumo_endpoint.targets.container import Container, model_folder
+from prumo_endpoint.targets.process import CommandTarget
+from prumo_endpoint.targets.url import AddressTarget
 
 SERVER = Path(__file__).parent.parent / "endpoint_server.py"
 LIMITS = replace(KINDS["real-time"], accept_seconds=0.9, ping_seconds=20.0, payload_bytes=MB)

@@ -11,10 +11,10 @@ from command_study import records
 from prepared_photographs import SIZE, graded, prepared_folder
 from prumo.errors import StudyError
 from prumo.progress import Silent
-from prumo.retina.records.conversion import convert
-from prumo.retina.records.split import Shares
 from prumo.run.workloads import open_workload
 from prumo.study import Run, Study
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import Shares
 from prumo_worker.metric_names import RETINA_METRICS
 
 if TYPE_CHECKING:

@@ -10,10 +10,14 @@ import onnx
 import pytest
 
 from model_packages import ColourNetwork, colour_heat_map, write_network
-from prumo.model.conversion.agreement import require_agreement
-from prumo.model.conversion.draft import Draft, NetworkFacts, answers_of
-from prumo.model.conversion.failure import DisagreementError
-from prumo.model.manifest import NetworkFile
+from prumo_serve.convert.agreement import (
+    DisagreementError,
+    Draft,
+    NetworkFacts,
+    answers_of,
+    require_agreement,
+)
+from prumo_serve.manifest import NetworkFile
 from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:

@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from prumo.message import Message
-from prumo.model.answer import answer
-from prumo.model.answer.document import answer_document
-from prumo.model.answer.heat_map import heat_map_url
-from prumo.model.answer.probability import ScoresError, probabilities_of
-from prumo.model.manifest import (
+from prumo.report.language import language
+from prumo_retina.fundus.quality import Quality, Verdict
+from prumo_retina.grade import Grade
+from prumo_retina.referral import Urgency
+from prumo_retina.scoring import grade_probabilities, referral_probability
+from prumo_serve.answer import answer, answer_document
+from prumo_serve.heat_map import heat_map_url
+from prumo_serve.manifest import (
     ImagePreprocessing,
     Input,
     Manifest,
@@ -28,12 +31,8 @@ from prumo.model.manifest import (
     Origin,
     Output,
 )
-from prumo.model.preprocessing import PreparedImage
-from prumo.report.language import language
-from prumo.retina.fundus.quality import Quality, Verdict
-from prumo.retina.grade import Grade
-from prumo.retina.model.probability import grade_probabilities, referral_probability
-from prumo.retina.prediction.urgency import Urgency
+from prumo_serve.preprocessing import PreparedImage
+from prumo_serve.probability import ScoresError, probabilities_of
 
 GOOD = PreparedImage(np.zeros(1), None, 400, 300, Quality(Verdict.GOOD))
 DARK = PreparedImage(None, None, 400, 300, Quality(Verdict.TOO_DARK, Message("its middle is dark")))

@@ -13,16 +13,16 @@ from fundus_factory import fundus, no_fundus
 from model_packages import write_colour_package
 from prepared_photographs import entry, graded, prepared_folder
 from prumo.errors import DataError, InputError
-from prumo.model.quantization.calibration import FEWEST, drawn_images
 from prumo.progress import Silent
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.quality import Verdict
+from prumo_serve.quantize.calibration import FEWEST, drawn_images
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.model.manifest import Manifest
-    from prumo.model.quantization.calibration import CalibrationImages
+    from prumo_serve.manifest import Manifest
+    from prumo_serve.quantize.calibration import CalibrationImages
 
 
 @pytest.fixture

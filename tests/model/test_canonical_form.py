@@ -10,7 +10,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 from model_packages import ColourNetwork
-from prumo.model.conversion.canonical_form import make_canonical, rename_by_use
+from prumo_serve.convert.onnx import make_canonical, rename_by_use
 
 if TYPE_CHECKING:
     from pathlib import Path

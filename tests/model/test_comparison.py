@@ -16,30 +16,29 @@ from PIL import Image
 
 from model_packages import ColourNetwork, write_colour_package
 from prepared_photographs import entry, graded, prepared_folder
-from prumo.cli.model.compare import command
 from prumo.errors import InputError
-from prumo.model.answer import answer
-from prumo.model.comparison.comparison import compare
-from prumo.model.comparison.labelled_images import ImageWish, Truth
-from prumo.model.comparison.pairing import Pairing, paired
-from prumo.model.comparison.quality import Judged, quality
-from prumo.model.comparison.report import comparison_document
-from prumo.model.comparison.sentences import sentences
-from prumo.model.comparison.subject import Subject, SubjectError
-from prumo.model.comparison.timing import Pace
-from prumo.model.comparison.variant import Variant
-from prumo.model.manifest import SEEN_FILE
-from prumo.model.package import open_package, write_package
-from prumo.model.preprocessing import PreparedImage
 from prumo.progress import Silent
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.judge.rate import rate
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.judge.rates import rate
+from prumo_serve.answer import answer
+from prumo_serve.commands.model.compare import command
+from prumo_serve.compare.comparison import Pairing, compare, paired
+from prumo_serve.compare.images import ImageWish, Truth
+from prumo_serve.compare.quality import Judged, quality
+from prumo_serve.compare.report import comparison_document, sentences
+from prumo_serve.compare.subject import Subject, SubjectError
+from prumo_serve.compare.timing import Pace
+from prumo_serve.compare.variant import Variant
+from prumo_serve.manifest import SEEN_FILE
+from prumo_serve.package import open_package
+from prumo_serve.package.writing import write_package
+from prumo_serve.preprocessing import PreparedImage
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.model.comparison.comparison import Comparison, Row
-    from prumo.model.manifest import Manifest, Task
+    from prumo_serve.compare.comparison import Comparison, Row
+    from prumo_serve.manifest import Manifest, Task
 
 QUICK = Pace(rounds=3, starts=1, threads=1, callers=2)
 COLOURS = {"red": (250, 20, 20), "green": (20, 250, 20), "blue": (20, 20, 250)}

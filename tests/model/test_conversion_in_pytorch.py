@@ -10,17 +10,17 @@ import pytest
 import pytorch_export_process as process
 from framework_process import run_script
 from prumo.errors import UnavailableError
-from prumo.model.conversion import converted, in_framework
-from prumo.model.conversion.agreement import require_agreement
-from prumo.model.manifest import NetworkFile
-from prumo.model.source.pytorch_export import write_harmless
 from prumo.progress import Silent
+from prumo_serve.convert import converted, in_framework
+from prumo_serve.convert.agreement import require_agreement
+from prumo_serve.manifest import NetworkFile
+from prumo_serve.source.pytorch_export import write_harmless
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.model.conversion import ConvertedNetwork
-    from prumo.model.manifest import RuntimeName
+    from prumo_serve.convert.agreement import ConvertedNetwork
+    from prumo_serve.manifest import RuntimeName
 
 pytestmark = pytest.mark.torch
 

@@ -14,19 +14,17 @@ import tensorflow_conversion_process as process
 from framework_process import TESTS, run_script
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
-from prumo.model.conversion import converted, in_framework
-from prumo.model.conversion.agreement import require_agreement
-from prumo.model.conversion.draft import NETWORK_FILES, Draft
-from prumo.model.conversion.failure import ConversionError
-from prumo.model.manifest import NetworkFile
 from prumo.progress import Silent
 from prumo.run.worker_task import Terms, WorkerError
+from prumo_serve.convert import converted, in_framework
+from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, require_agreement
+from prumo_serve.manifest import NetworkFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from prumo.model.conversion.converted_network import Agreement
+    from prumo_serve.convert.agreement import Agreement
 
 pytestmark = pytest.mark.frameworks
 

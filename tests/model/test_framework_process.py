@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from prumo.errors import InputError, PrumoError, UnavailableError
-from prumo.model.runtimes import NetworkError, Resources, framework_process
-from prumo.model.runtimes.framework_network import FrameworkNetwork
+from prumo_serve.runtimes import NetworkError, Resources, framework_network
+from prumo_serve.runtimes.framework_network import FrameworkNetwork
 from stand_in_framework import NAME, REFUSED, written_interpreter
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ BATCH = np.arange(6.0).reshape(2, 3)
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Of a network that can be loaded."""
     interpreter = str(written_interpreter(tmp_path))
-    monkeypatch.setattr(framework_process, "_interpreter", lambda _framework: interpreter)
+    monkeypatch.setattr(framework_network, "_interpreter", lambda _framework: interpreter)
     network = tmp_path / "network"
     network.write_text("whole", encoding="utf-8")
     return network
@@ -97,7 +97,7 @@ def test_why_it_cannot_load_a_network_is_told(
 def test_it_ends_with_whoever_started_it(path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; "
-        "from prumo.model.runtimes import framework_process; "
+        "from prumo_serve.runtimes import framework_process; "
         "framework_process._interpreter = lambda _: sys.argv[1]; "
         "process = framework_process.FrameworkProcess('stand-in', Path(sys.argv[2]), 1); "
         "print(process.process_id, flush=True); time.sleep(600)"

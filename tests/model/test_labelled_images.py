@@ -10,14 +10,14 @@ from PIL import Image
 from model_packages import write_colour_package
 from prepared_photographs import entry, graded, prepared_folder
 from prumo.errors import DataError, InputError
-from prumo.model.comparison.labelled_images import ImageWish, labelled_images
 from prumo.progress import Silent
+from prumo_serve.compare.images import ImageWish, labelled_images
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.model.comparison.labelled_images import LabelledImages
-    from prumo.model.manifest import Manifest
+    from prumo_serve.compare.images import LabelledImages
+    from prumo_serve.manifest import Manifest
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 from archives import Member, members_of, write_members
 from model_packages import write_colour_package
 from prumo.errors import InputError
-from prumo.model.package import archive as archive_module
-from prumo.model.package import open_package
+from prumo_serve.package import archive as archive_module
+from prumo_serve.package import open_package
 
 if TYPE_CHECKING:
     from pathlib import Path

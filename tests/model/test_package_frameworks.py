@@ -11,13 +11,13 @@ import pytest
 from heard_progress import Heard
 from hostile_export import opened_exports, write_hostile_export
 from prumo.errors import PrumoError
-from prumo.model.package import open_or_package, open_package
-from prumo.model.package.examination import examined
-from prumo.model.package.making import make_package
-from prumo.model.package.terms import Wish
-from prumo.model.source import recognized
-from prumo.model.source.pytorch_export import write_harmless
 from prumo.progress import Silent
+from prumo_serve.package import open_or_package, open_package
+from prumo_serve.package.check import examined
+from prumo_serve.package.making import make_package
+from prumo_serve.package.terms import Wish
+from prumo_serve.source import recognized
+from prumo_serve.source.pytorch_export import write_harmless
 from retina_networks import SIZE, TEMPERATURE, write_models
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def test_a_retina_model_is_packaged_on_the_fly_once_and_always_alike(
     framework_python: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prumo.model.package.on_the_fly.made_folder", lambda part: tmp_path / part)
+    monkeypatch.setattr("prumo_serve.package.on_the_fly.made_folder", lambda part: tmp_path / part)
     write_models(framework_python("tensorflow"), tmp_path / "models")
     model = tmp_path / "models" / "grade"
     heard = Heard()

@@ -13,22 +13,21 @@ from onnx import helper, numpy_helper
 from heard_progress import Heard
 from model_packages import ColourNetwork, write_colour_package, write_network
 from prumo.errors import InputError
-from prumo.model.manifest import FundusPreprocessing, OperatingPoint
-from prumo.model.package import open_or_package, open_package
-from prumo.model.package.card import given_card
-from prumo.model.package.examination import examined
-from prumo.model.package.making import make_package
-from prumo.model.package.terms import Wish, agreed_terms
-from prumo.model.package.writing import write_package
-from prumo.model.source import Source, Told
 from prumo.progress import Silent
+from prumo_serve.manifest import FundusPreprocessing, OperatingPoint
+from prumo_serve.package import open_or_package, open_package
+from prumo_serve.package.check import examined
+from prumo_serve.package.making import given_card, make_package
+from prumo_serve.package.terms import Wish, agreed_terms
+from prumo_serve.package.writing import write_package
+from prumo_serve.source import Source, Told
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
     from pathlib import Path
 
-    from prumo.model.manifest import Manifest
+    from prumo_serve.manifest import Manifest
 
 ENOUGH = Wish(labels=("red", "green", "blue"), normalization="0..255")
 

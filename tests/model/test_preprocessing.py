@@ -19,7 +19,14 @@ from PIL import ExifTags, Image
 
 from fundus_factory import fundus, no_fundus, write_photograph
 from prumo.errors import InputError
-from prumo.model.manifest import (
+from prumo.progress import Silent
+from prumo.report.language import language
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.model import ModelDescription, ModelFolder
+from prumo_retina.prediction import prediction
+from prumo_retina.referral import Threshold
+from prumo_retina.scoring import Scores
+from prumo_serve.manifest import (
     FundusPreprocessing,
     ImagePreprocessing,
     Input,
@@ -29,16 +36,8 @@ from prumo.model.manifest import (
     Origin,
     Output,
 )
-from prumo.model.preprocessing import PreparedImage, preprocessing
-from prumo.model.preprocessing.bad_image import BadImageError, TooManyPixelsError
-from prumo.progress import Silent
-from prumo.report.language import language
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.model.description import ModelDescription
-from prumo.retina.model.folder import ModelFolder
-from prumo.retina.model.scoring import Scores
-from prumo.retina.model.threshold import Threshold
-from prumo.retina.prediction import prediction
+from prumo_serve.preprocessing import PreparedImage, preprocessing
+from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
 from retina_networks import description
 
 if TYPE_CHECKING:
@@ -299,8 +298,8 @@ def test_threads_may_share_one_preprocessing() -> None:
 
 def test_a_server_imports_nothing_heavy_to_prepare_photographs() -> None:
     program = (
-        "import sys, prumo.model.preprocessing.fundus, prumo.model.preprocessing.image, "
-        "prumo.model.answer.document, prumo.model.answer.heat_map, prumo.serve.body.form;"
+        "import sys, prumo_serve.preprocessing.fundus, prumo_serve.preprocessing.image, "
+        "prumo_serve.answer, prumo_serve.heat_map, prumo_serve.server.body.form;"
         "print(*sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

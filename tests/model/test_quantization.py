@@ -23,22 +23,22 @@ from convolution_networks import (
     write_convolution_network,
 )
 from model_packages import ColourNetwork, write_colour_package
-from prumo.cli.model.convert import command
 from prumo.errors import InputError, UnavailableError
-from prumo.model.conversion.variant import VariantWish, make_variant
-from prumo.model.package import open_package
-from prumo.model.package.making import make_package
-from prumo.model.package.terms import Wish
-from prumo.model.quantization import difference as limits
-from prumo.model.quantization import quantize_onnx
-from prumo.model.quantization.difference import Difference, answer_difference, require_agreement
-from prumo.model.quantization.inner_means import inner_means
 from prumo.progress import Silent
+from prumo_serve.commands.model.convert import command
+from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.package import open_package
+from prumo_serve.package.making import make_package
+from prumo_serve.package.terms import Wish
+from prumo_serve.quantize import difference as limits
+from prumo_serve.quantize import quantize_onnx
+from prumo_serve.quantize.bias_correction import inner_means
+from prumo_serve.quantize.difference import Difference, answer_difference, require_agreement
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.model.manifest import Precision
+    from prumo_serve.manifest import Precision
 
 PRECISIONS: tuple[Precision, ...] = ("fp16", "int8", "int8-dynamic")
 

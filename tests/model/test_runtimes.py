@@ -14,11 +14,11 @@ import psutil
 import pytest
 
 from prumo.errors import InputError, UnavailableError
-from prumo.model.manifest import RuntimeName
-from prumo.model.runtimes import LoadedNetwork, NetworkError, Resources, load_network
-from prumo.model.runtimes.framework_network import FrameworkNetwork
-from prumo.model.runtimes.onnx_runtime import OnnxNetwork
-from prumo.model.source.pytorch_export import write_harmless
+from prumo_serve.manifest import RuntimeName
+from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_network
+from prumo_serve.runtimes.framework_network import FrameworkNetwork
+from prumo_serve.runtimes.onnx_runtime import OnnxNetwork
+from prumo_serve.source.pytorch_export import write_harmless
 from runtime_networks import drawn_batch, expected, write_in_framework, write_onnx, write_openvino
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from onnx import TensorProto, helper
 
 from model_packages import ColourNetwork, write_network
 from prumo.errors import InputError
-from prumo.model.source import recognized
-from prumo.model.source.labels import given_labels
-from prumo.model.source.onnx_facts import facts
-from prumo.model.source.onnx_file import checked_model, write_one_file
-from prumo.model.source.pytorch_export import require_harmless, write_harmless
-from prumo.retina.evaluation.files import FOLDER as EVALUATIONS
-from prumo.retina.grade import Grade
-from prumo.retina.model.seen import Seen, write_seen
+from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
+from prumo_retina.grade import Grade
+from prumo_retina.model import Seen, write_seen
+from prumo_serve.source import recognized
+from prumo_serve.source.onnx_facts import facts
+from prumo_serve.source.onnx_file import checked_model, write_one_file
+from prumo_serve.source.pytorch_export import require_harmless, write_harmless
+from prumo_serve.source.terms import given_labels
 from retina_networks import description
 
 if TYPE_CHECKING:

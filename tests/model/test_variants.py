@@ -12,19 +12,20 @@ from onnx import helper
 
 from model_packages import ColourNetwork, write_colour_package, write_network
 from prumo.errors import PrumoError
-from prumo.model.conversion import converted
-from prumo.model.conversion.failure import ConversionError, DisagreementError
-from prumo.model.conversion.variant import VariantWish, make_variant
-from prumo.model.manifest import SEEN_FILE
-from prumo.model.package import open_package, write_package
-from prumo.model.runtimes import Resources, load_network
 from prumo.progress import Silent
+from prumo_serve.convert import converted
+from prumo_serve.convert.agreement import ConversionError, DisagreementError
+from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.manifest import SEEN_FILE
+from prumo_serve.package import open_package
+from prumo_serve.package.writing import write_package
+from prumo_serve.runtimes import Resources, load_network
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Prumo
-    from prumo.model.manifest import Precision
+    from prumo_serve.manifest import Precision
 
 
 @pytest.fixture
@@ -158,7 +159,7 @@ def test_nothing_is_left_of_a_conversion_that_went_wrong(
     write_network(tmp_path / "network.onnx", ColourNetwork())
     out = tmp_path / "out"
     out.mkdir()
-    monkeypatch.setattr("prumo.model.conversion.agreement._ALLOWED", {"fp32": -1.0})
+    monkeypatch.setattr("prumo_serve.convert.agreement._ALLOWED", {"fp32": -1.0})
 
     with pytest.raises(DisagreementError, match="Nothing was written"):
         converted(tmp_path / "network.onnx", "onnx", "openvino", out, Silent())

@@ -20,10 +20,10 @@ from PIL import Image
 from dicom_files import write_dicom, write_jpeg_2000_dicom, write_jpeg_dicom
 from fundus_factory import fundus
 from prumo.errors import DataError
-from prumo.retina.photograph import read_photograph
+from prumo_retina.photograph import read_photograph
 
 if TYPE_CHECKING:
-    from prumo.retina.photograph import Photograph
+    from prumo_retina.photograph.pixels import Photograph
 
 EYE = fundus(403, 302, grade=2).pixels
 WHOLE = 302
@@ -96,7 +96,7 @@ def test_a_jpeg_damaged_in_the_middle_is_an_error(tmp_path: Path) -> None:
 def test_what_a_decoder_warns_of_is_not_printed(tmp_path: Path) -> None:
     content = sample(tmp_path, "j.dcm")
     (tmp_path / "a.dcm").write_bytes(content[:-8])
-    program = "from prumo.retina.photograph import *; from pathlib import Path; import sys;"
+    program = "from prumo_retina.photograph import *; from pathlib import Path; import sys;"
     read = [sys.executable, "-c", f"{program} read_photograph(Path(sys.argv[1]), 38)"]
 
     done = subprocess.run(

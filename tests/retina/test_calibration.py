@@ -7,9 +7,9 @@ import pytest
 
 from judged_cases import referral_cases
 from prumo.errors import DataError
-from prumo.retina.judge.calibration import calibration, fitted_temperature
-from prumo.retina.judge.case import grades_of, scores_of
-from prumo.retina.model.probability import referral_probability
+from prumo_retina.judge.calibration import calibration, fitted_temperature
+from prumo_retina.judge.case import grades_of, scores_of
+from prumo_retina.scoring import referral_probability
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])

@@ -11,16 +11,14 @@ import pytest
 
 from made_evaluation import made_evaluation
 from prumo.report.language import language
-from prumo.retina.card.block import Card, Paragraph, Picture, Table
-from prumo.retina.card.content import card
-from prumo.retina.card.html import html
-from prumo.retina.card.markdown import markdown
-from prumo.retina.fundus.quality import Verdict
+from prumo_retina.card.content import card
+from prumo_retina.card.layout import Card, Paragraph, Picture, Table, html, markdown
+from prumo_retina.fundus.quality import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.retina.evaluation.evaluation import Evaluation
+    from prumo_retina.evaluation.evaluation import Evaluation
 
 
 @pytest.fixture(scope="module")

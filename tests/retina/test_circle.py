@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from prumo.retina.fundus.circle import Circle, intersection_over_union
+from prumo_retina.fundus.circle import Circle, intersection_over_union
 
 
 def test_a_circle_agrees_with_itself_in_full() -> None:

@@ -29,7 +29,7 @@ from dicom_files import (
 )
 from fundus_factory import fundus
 from prumo.errors import DataError
-from prumo.retina.photograph import patient_number, read_photograph
+from prumo_retina.photograph import patient_number, read_photograph
 
 if TYPE_CHECKING:
     from pathlib import Path

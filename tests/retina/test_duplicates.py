@@ -10,12 +10,12 @@ import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
 from fundus_factory import fundus, no_fundus
-from prumo.retina.dataset.duplicates import find_duplicates, fingerprint
-from prumo.retina.dataset.finding import Finding
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.prepared import prepared
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.photograph.picture import Photograph
+from prumo_retina.dataset.duplicates import find_duplicates, fingerprint
+from prumo_retina.dataset.finding import Finding
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.prepared import prepared
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.photograph.pixels import Photograph
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from fundus_factory import fundus
-from prumo.retina.fundus.circle import Circle
-from prumo.retina.fundus.cut_out import CutOut, cut_out, disc
-from prumo.retina.fundus.enhancement import enhanced
-from prumo.retina.fundus.preparation import Enhancement
+from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.cut_out import CutOut, cut_out, disc
+from prumo_retina.fundus.preparation import Enhancement
+from prumo_retina.fundus.prepared import enhanced
 
 
 @pytest.fixture(scope="module")

@@ -14,16 +14,15 @@ from evaluated_models import cross_validated_model, data_folder, entry_of, sha25
 from judged_cases import grade_cases
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
-from prumo.retina.dataset.manifest import Entry
-from prumo.retina.evaluation.document import document, predictions
-from prumo.retina.evaluation.evaluation import Evaluation, Question, evaluate
-from prumo.retina.evaluation.heat_maps import chosen_images
-from prumo.retina.evaluation.material import material_of
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.model.folder import ModelFolder, open_model
-from prumo.retina.model.seen import Seen, read_seen, write_seen
-from prumo.retina.records.conversion import convert
-from prumo.retina.records.split import Shares
+from prumo_retina.dataset.manifest import Entry
+from prumo_retina.evaluation.evaluation import Evaluation, Question, evaluate
+from prumo_retina.evaluation.files import document, predictions
+from prumo_retina.evaluation.heat_maps import chosen_images
+from prumo_retina.evaluation.material import material_of
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.model import ModelFolder, Seen, open_model, read_seen, write_seen
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import Shares
 from retina_networks import SIZE
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from prumo.cli.retina import COMMANDS
 from prumo.errors import UnavailableError
-from prumo.retina.extra import require_extra
+from prumo_retina.commands import COMMANDS
+from prumo_retina.extra import require_extra
 
 Prumo = Callable[..., subprocess.CompletedProcess[str]]
 

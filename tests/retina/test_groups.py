@@ -9,11 +9,11 @@ import pytest
 
 from judged_cases import grade_cases
 from prumo.errors import DataError
-from prumo.retina.judge.case import Case, grades_of, scores_of
-from prumo.retina.judge.decision import fixed_decisions
-from prumo.retina.judge.judgement import Judgement, judged
-from prumo.retina.judge.roc import auc
-from prumo.retina.model.description import OperatingPoint
+from prumo_retina.judge.case import Case, grades_of, scores_of
+from prumo_retina.judge.decision import fixed_decisions
+from prumo_retina.judge.judgement import Judgement, judged
+from prumo_retina.judge.roc import auc
+from prumo_retina.model import OperatingPoint
 
 POINT = OperatingPoint(
     name="balanced",

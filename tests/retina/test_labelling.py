@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import DataError
-from prumo.retina.dataset.labelling import Labelling, labelled_by_file, labelled_by_folders
-from prumo.retina.dataset.labels import Columns, read_labels
+from prumo_retina.dataset.labelling import Labelling, labelled_by_file, labelled_by_folders
+from prumo_retina.dataset.labels import Columns, read_labels
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import DataError
-from prumo.retina.dataset.labels import Columns, grade_of, read_labels
-from prumo.retina.grade import Grade
+from prumo_retina.dataset.labels import Columns, grade_of, read_labels
+from prumo_retina.grade import Grade
 
 if TYPE_CHECKING:
     from pathlib import Path

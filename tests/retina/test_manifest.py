@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import DataError, StorageError
-from prumo.retina.dataset.manifest import COLUMNS, Entry, read_manifest, write_manifest
-from prumo.retina.fundus.circle import Circle
-from prumo.retina.fundus.quality import Verdict
+from prumo_retina.dataset.manifest import COLUMNS, Entry, read_manifest, write_manifest
+from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.quality import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

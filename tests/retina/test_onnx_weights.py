@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from prumo.errors import DataError
-from prumo.retina.weights import named_arrays
+from prumo_retina.weights import named_arrays
 from weight_files import BIAS, KERNEL, assert_same, onnx_model, written
 
 if TYPE_CHECKING:

@@ -10,21 +10,21 @@ from scipy.stats import norm
 
 from judged_cases import grade_cases, referral_cases
 from prumo.errors import DataError
-from prumo.retina.grade import REFERABLE_FROM
-from prumo.retina.judge.case import grades_of, scores_of
-from prumo.retina.judge.decision import cross_fitted_decisions, fixed_decisions
-from prumo.retina.judge.operating_point import (
+from prumo_retina.grade import REFERABLE_FROM
+from prumo_retina.judge.case import grades_of, scores_of
+from prumo_retina.judge.decision import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.operating_point import (
     DEFAULT_POINT,
     allowed_misses,
     chosen_points,
     is_referred,
 )
-from prumo.retina.judge.rate import rate
+from prumo_retina.judge.rates import rate
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from prumo.retina.model.description import OperatingPoint
+    from prumo_retina.model import OperatingPoint
 
 
 def _points(probability: ArrayLike, referable: ArrayLike) -> dict[str, OperatingPoint]:

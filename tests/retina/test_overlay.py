@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from prumo.retina.fundus.prepared import encoded
-from prumo.retina.prediction.overlay import overlay, overlay_names, write_overlay
+from prumo_retina.fundus.prepared import encoded
+from prumo_retina.prediction.overlay import overlay, overlay_names, write_overlay
 
 ORANGE = (200, 100, 30)
 

@@ -10,12 +10,12 @@ import pytest
 from PIL import ExifTags, Image, ImageOps
 
 from fundus_factory import fundus
-from prumo.retina.photograph import read_photograph
+from prumo_retina.photograph import read_photograph
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.retina.photograph import Photograph
+    from prumo_retina.photograph.pixels import Photograph
 
 EYE = fundus(403, 302, grade=2).pixels
 GREY = np.asarray(Image.fromarray(EYE).convert("L"))

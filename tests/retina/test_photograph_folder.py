@@ -11,7 +11,7 @@ from PIL import Image
 
 from dicom_files import write_dicom
 from prumo.errors import InputError
-from prumo.retina.dataset.photograph_folder import find_photographs, without_suffix
+from prumo_retina.dataset.folder import find_photographs, without_suffix
 
 
 def touch(*paths: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from fundus_factory import fundus, write_photograph
-from prumo.retina.prediction.urgency import Urgency
+from prumo_retina.referral import Urgency
 from retina_networks import GRADE_WEIGHTS, SIZE, TEMPERATURE, description
 
 if TYPE_CHECKING:

@@ -18,20 +18,18 @@ from heard_progress import Heard
 from prumo.progress import Silent
 from prumo.quantity import MISSING
 from prumo.report.language import language
-from prumo.retina.fundus.quality import Quality, Verdict
-from prumo.retina.grade import Grade
-from prumo.retina.model.description import ModelDescription
-from prumo.retina.model.folder import ModelFolder
-from prumo.retina.model.threshold import Threshold
-from prumo.retina.prediction.prediction import Prediction, Wish, predict
-from prumo.retina.prediction.report import (
+from prumo_retina.fundus.quality import Quality, Verdict
+from prumo_retina.grade import Grade
+from prumo_retina.model import ModelDescription, ModelFolder
+from prumo_retina.prediction.prediction import Prediction, Wish, predict
+from prumo_retina.prediction.report import (
     COLUMNS,
     PredictionReport,
     predictions_csv,
     predictions_document,
     print_predictions,
 )
-from prumo.retina.prediction.urgency import Urgency, urgency_of
+from prumo_retina.referral import Threshold, Urgency, urgency_of
 from retina_networks import description
 
 WISH = Wish(Threshold(0.3, "high_sensitivity"))

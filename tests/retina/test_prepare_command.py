@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fundus_factory import fundus, write_photograph, write_photographs
-from prumo.retina.dataset.manifest import read_manifest
+from prumo_retina.dataset.manifest import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,12 +10,13 @@ import simplejpeg
 from PIL import Image
 
 from fundus_factory import Fundus, fundus, no_fundus, write_photograph
-from prumo.retina.fundus.circle import Circle, intersection_over_union
-from prumo.retina.fundus.cut_out import cut_out, disc
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.fundus.prepared import encoded, prepared
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.photograph import Photograph, read_photograph
+from prumo_retina.fundus.circle import Circle, intersection_over_union
+from prumo_retina.fundus.cut_out import cut_out, disc
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.prepared import encoded, prepared
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.photograph import read_photograph
+from prumo_retina.photograph.pixels import Photograph
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from prumo.errors import DataError
-from prumo.retina.weights import named_arrays
+from prumo_retina.weights import named_arrays
 from weight_files import BIAS, KERNEL, Stored, assert_same, state_dict, written, zipped
 
 if TYPE_CHECKING:

@@ -6,17 +6,17 @@ import pytest
 
 from fundus_factory import Fundus, fundus
 from prumo.report.language import language
-from prumo.retina.fundus.circle import Circle
-from prumo.retina.fundus.cut_out import CutOut, cut_out
-from prumo.retina.fundus.inspection import (
+from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.cut_out import CutOut, cut_out
+from prumo_retina.fundus.inspection import (
     brightness_of,
     inspected,
     saturated_share_of,
     sharpness_of,
     visible_share_of,
 )
-from prumo.retina.fundus.preparation import JUDGED_SIZE
-from prumo.retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import JUDGED_SIZE
+from prumo_retina.fundus.quality import Verdict
 
 
 def seen(drawn: Fundus) -> CutOut:

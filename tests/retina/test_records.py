@@ -14,17 +14,17 @@ from prepared_photographs import SIZE, entry, graded, jpeg, prepared_folder
 from prumo.datasets.formats.tfrecord import read_examples
 from prumo.errors import BusyError, DataError, StorageError
 from prumo.files import write_whole
-from prumo.retina.dataset.data_folder import DataFolder
-from prumo.retina.dataset.manifest import write_manifest
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.records import shards as shards_module
-from prumo.retina.records.card import read_card
-from prumo.retina.records.conversion import convert
-from prumo.retina.records.split import Shares
+from prumo_retina.dataset.data_folder import DataFolder
+from prumo_retina.dataset.manifest import write_manifest
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.records import shards as shards_module
+from prumo_retina.records.card import read_card
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import Shares
 
 if TYPE_CHECKING:
     from conftest import Prumo
-    from prumo.retina.records.conversion import Conversion
+    from prumo_retina.records.shards import Conversion
 
 UNREADABLE = Path("/proc/self/mem")
 

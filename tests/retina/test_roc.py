@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from prumo.errors import DataError
-from prumo.retina.judge.roc import auc, roc_curve
+from prumo_retina.judge.roc import auc, roc_curve
 
 if TYPE_CHECKING:
-    from prumo.retina.judge.estimate import Estimate
+    from prumo_retina.judge.case import Estimate
 
 # Hanley and McNeil (1982), Radiology 143(1), table I: ratings of CT images, 58 normal, 51 abnormal.
 RATINGS = np.arange(1, 6) / 5

@@ -14,9 +14,8 @@ import pytest
 from heard_progress import Heard
 from prumo.errors import PrumoError
 from prumo.progress import Silent
-from prumo.retina.model.description import ModelDescription
-from prumo.retina.model.folder import ModelFolder
-from prumo.retina.model.scoring import score
+from prumo_retina.model import ModelDescription, ModelFolder
+from prumo_retina.scoring import score
 from retina_networks import description
 from shell_worker import shell_environment
 

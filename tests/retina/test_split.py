@@ -11,16 +11,23 @@ from hypothesis import strategies as st
 
 from prepared_photographs import entry, graded
 from prumo.errors import DataError, InputError
-from prumo.retina.fundus.quality import Verdict
-from prumo.retina.records.group import kept_together
-from prumo.retina.records.selection import CONFLICT, NO_GRADE, NO_PHOTOGRAPH, UNGRADABLE, select
-from prumo.retina.records.split import Shares, split
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.records.split import (
+    CONFLICT,
+    NO_GRADE,
+    NO_PHOTOGRAPH,
+    UNGRADABLE,
+    Shares,
+    kept_together,
+    select,
+    split,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from prumo.retina.dataset.manifest import Entry
-    from prumo.retina.records.split import Split
+    from prumo_retina.dataset.manifest import Entry
+    from prumo_retina.records.split import Split
 
 
 def parted(entries: Sequence[Entry], shares: Shares | None = None, seed: int = 1) -> Split:

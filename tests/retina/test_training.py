@@ -11,19 +11,17 @@ from click.testing import CliRunner
 
 from fundus_factory import write_photographs
 from prepared_photographs import graded, prepared_folder
-from prumo.cli.retina.train import command
 from prumo.errors import DataError, InputError, UnavailableError
 from prumo.progress import Silent
-from prumo.retina.dataset.prepare import Request, prepare
-from prumo.retina.fundus.preparation import Preparation
-from prumo.retina.model.folder import open_model
-from prumo.retina.model.seen import read_seen
-from prumo.retina.records.conversion import convert
-from prumo.retina.records.split import Shares
-from prumo.retina.training.news import TrainingNews
-from prumo.retina.training.training import TrainedModel, TrainingOrder, train
 from prumo.run.worker_task import WorkerError
 from prumo.study.retina_parameters import RetinaParameters
+from prumo_retina.commands.train import command
+from prumo_retina.dataset.prepare import Request, prepare
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.model import open_model, read_seen
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import Shares
+from prumo_retina.training import TrainedModel, TrainingNews, TrainingOrder, train
 from prumo_worker.retina.backbones.names import NAMES as NETWORKS
 
 if TYPE_CHECKING:

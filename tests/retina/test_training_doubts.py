@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from made_evaluation import made_description
-from prumo.retina.judge.operating_point import DEFAULT_POINT, chosen_points
-from prumo.retina.model.probability import referral_probability
-from prumo.retina.training.doubts import doubts
-from prumo.retina.training.held_out import HeldOut
+from prumo_retina.held_out import HeldOut
+from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
+from prumo_retina.scoring import referral_probability
+from prumo_retina.training_folder import doubts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

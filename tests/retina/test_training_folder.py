@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import BusyError, InputError
-from prumo.retina.training.folder import CHECKPOINTS, FACTS_FILE, TrainingFolder
+from prumo_retina.training_folder import CHECKPOINTS, FACTS_FILE, TrainingFolder
 
 if TYPE_CHECKING:
     from pathlib import Path

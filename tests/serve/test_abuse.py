@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from model_packages import write_colour_package
-from prumo.serve.settings import Limits, Settings
+from prumo_serve.server.settings import Limits, Settings
 from raw_connection import connected, post, replies, request, said
 from served_process import served_with_settings
 

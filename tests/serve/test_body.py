@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prumo.serve.body import CONTENT_TYPES, BodyImages, BodyLimits, images_in
-from prumo.serve.http.refusal import Refusal
+from prumo_serve.server.body import CONTENT_TYPES, BodyImages, BodyLimits, images_in
+from prumo_serve.server.refusal import Refusal
 
 LIMITS = BodyLimits(images=3, pixels=100)
 IMAGE = np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3)

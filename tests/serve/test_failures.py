@@ -18,9 +18,10 @@ from PIL import Image
 
 from busy_clients import CLIENTS, NOT_LET_IN, busy_clients
 from model_packages import ColourNetwork, write_colour_package
-from prumo.model.manifest import ImagePreprocessing, Input, Manifest, NetworkFile, Origin, Output
-from prumo.model.package import open_package, write_package
-from prumo.model.source.pytorch_export import write_harmless
+from prumo_serve.manifest import ImagePreprocessing, Input, Manifest, NetworkFile, Origin, Output
+from prumo_serve.package import open_package
+from prumo_serve.package.writing import write_package
+from prumo_serve.source.pytorch_export import write_harmless
 from runtime_networks import SIZE, write_in_framework
 from served_process import PATIENCE_SECONDS, running_process, served_process
 
@@ -68,8 +69,8 @@ def test_an_end_under_load_leaves_no_request_without_its_answer(
 WAITING_AT_THE_DOOR = """
 import logging, socket, sys
 from pathlib import Path
-from prumo.serve.settings import Settings
-from prumo.serve.stacks import run_stack
+from prumo_serve.server.settings import Settings
+from prumo_serve.server.stacks import run_stack
 
 waiting = []
 
@@ -80,7 +81,7 @@ def connect(record):
             waiting[-1].sendall(b"GET /v2/health/live HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n")
     return True
 
-logging.getLogger("prumo.serve").addFilter(connect)
+logging.getLogger("prumo_serve.server").addFilter(connect)
 run_stack("lean", Settings(Path(sys.argv[1]), port=int(sys.argv[2])))
 print("answers:", *(connection.recv(65536).split()[1].decode() for connection in waiting))
 """

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from prumo.errors import InputError
-from prumo.serve.settings import MEBIBYTE, Limits, Settings
-from prumo.serve.settings.given import Flags, given_settings
+from prumo_serve.server.settings import MEBIBYTE, Flags, Limits, Settings, given_settings
 
 MODEL = Path("model.tar.gz")
 
@@ -106,7 +105,7 @@ def test_a_bad_value_is_an_error_that_names_the_variable(variable: str, value: s
 
 def test_workers_and_threads_fill_the_cores_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(8)))
-    monkeypatch.setattr("prumo.serve.settings.given.quota_cores", lambda: None)
+    monkeypatch.setattr("prumo_serve.server.settings.quota_cores", lambda: None)
 
     shares = [
         (settings.workers, settings.threads)
@@ -130,7 +129,7 @@ def test_batches_grow_with_the_threads_that_work_on_them() -> None:
 
 def test_a_containers_quota_counts_as_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(8)))
-    monkeypatch.setattr("prumo.serve.settings.given.quota_cores", lambda: 2.5)
+    monkeypatch.setattr("prumo_serve.server.settings.quota_cores", lambda: 2.5)
 
     assert given_settings(Flags(), {}).workers == 2
 

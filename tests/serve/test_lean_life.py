@@ -23,12 +23,12 @@ from PIL import Image
 from described_answer import problems
 from fundus_factory import fundus, no_fundus
 from model_packages import ColourNetwork, write_colour_package
-from prumo.cli import serve
 from prumo.errors import InputError
-from prumo.serve.http.refusal import Refusal
-from prumo.serve.service import Service
-from prumo.serve.settings import Settings
-from prumo.serve.stacks import run_stack
+from prumo_serve.commands import serve
+from prumo_serve.server.refusal import Refusal
+from prumo_serve.server.service import Service
+from prumo_serve.server.settings import Settings
+from prumo_serve.server.stacks import run_stack
 from served_process import PATIENCE_SECONDS, served_process
 from slow_network import SlowColourNetwork
 
@@ -65,12 +65,12 @@ class TestTheBeginning:
 import sys
 from pathlib import Path
 from prumo.cli import serve
-from prumo.model.package import open_package
-from prumo.serve import app, lifecycle, service
-from prumo.serve.model import living
-from prumo.serve.model.served import loaded_model
-from prumo.serve.work import engine, prediction
-from prumo.serve.settings import Settings
+from prumo_serve.package import open_package
+from prumo_serve.server import app, lifecycle, service
+from prumo_serve.server.model import living
+from prumo_serve.server.model_holder import loaded_model
+from prumo_serve.server.work import engine, prediction
+from prumo_serve.server.settings import Settings
 loaded_model(open_package(Path(sys.argv[1])), Settings(Path(sys.argv[1])))
 print(*{name.partition(".")[0] for name in sys.modules})
 """

@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from model_packages import write_colour_package
-from prumo.serve.service import Service
-from prumo.serve.settings import Limits, Settings
+from prumo_serve.server.service import Service
+from prumo_serve.server.settings import Limits, Settings
 from served_process import PATIENCE_SECONDS, served_with_settings
 from slow_network import SlowColourNetwork
 

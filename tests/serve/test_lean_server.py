@@ -16,7 +16,7 @@ from PIL import Image
 
 from described_answer import check_schemas, problems
 from model_packages import write_colour_package
-from prumo.serve.routes import all_routes
+from prumo_serve.server.routes import all_routes
 from served_process import PATIENCE_SECONDS, served_process
 
 if TYPE_CHECKING:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo.serve.http.refusal import Refusal, not_ready
-from prumo.serve.settings import Limits, Settings
-from prumo.serve.work.batching import Line
-from prumo.serve.work.job import Job, abandon, settle
+from prumo_serve.server.queue import Job, Line, abandon, settle
+from prumo_serve.server.refusal import Refusal, not_ready
+from prumo_serve.server.settings import Limits, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

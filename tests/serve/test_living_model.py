@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from model_packages import ColourNetwork, write_colour_package, write_network
-from prumo.model.package import open_package
-from prumo.serve.model.living import LivingModel
-from prumo.serve.model.served import loaded_model
-from prumo.serve.settings import Settings
+from prumo_serve.package import open_package
+from prumo_serve.server.model_holder import LivingModel, loaded_model
+from prumo_serve.server.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from PIL import Image
 
 from model_packages import write_colour_package
 from prumo.errors import UnavailableError
-from prumo.serve.settings import Settings
-from prumo.serve.stacks import nginx
+from prumo_serve.server.settings import Settings
+from prumo_serve.server.stacks import nginx
 from served_process import PATIENCE_SECONDS, served_process
 from slow_network import SlowColourNetwork
 

@@ -16,14 +16,13 @@ from playwright.sync_api import expect, sync_playwright
 
 from fundus_factory import fundus, no_fundus
 from model_packages import write_colour_package
-from prumo.retina.fundus.quality import Quality, Verdict
-from prumo.retina.prediction.prediction import Prediction
-from prumo.retina.prediction.urgency import Urgency
-from prumo.retina.prediction.worklist import worklist
-from prumo.serve.http.accepted_language import accepted_language
-from prumo.serve.routes.page import _answer
-from prumo.serve.service import Service
-from prumo.serve.settings import Settings
+from prumo_retina.fundus.quality import Quality, Verdict
+from prumo_retina.prediction.prediction import Prediction
+from prumo_retina.prediction.report import worklist
+from prumo_retina.referral import Urgency
+from prumo_serve.server.routes.page import _answer, accepted_language
+from prumo_serve.server.service import Service
+from prumo_serve.server.settings import Settings
 from served_process import served_process
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import onnx
 import pytest
 
 from framework_process import run_script
-from prumo.retina.weights import named_arrays, write_arrays
+from prumo_retina.weights import named_arrays
+from prumo_retina.weights.files import write_arrays
 from prumo_worker.failure import TaskError
 from prumo_worker.retina.backbones import NAMES, build_backbone
 from retina_backbones_process import APPLICATIONS, ask, compare

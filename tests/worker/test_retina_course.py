@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prumo.retina.grade import GRADE_COUNT, REFERABLE_FROM
-from prumo.retina.model.probability import referral_probability
+from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
+from prumo_retina.scoring import referral_probability
 from prumo_worker.failure import TaskError
 from prumo_worker.retina import recipe
 from prumo_worker.retina.course import Course, begun_course

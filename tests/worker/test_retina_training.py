@@ -8,8 +8,8 @@ import pytest
 
 from prepared_photographs import graded, prepared_folder
 from prumo.progress import Silent
-from prumo.retina.records.conversion import convert
-from prumo.retina.records.split import Shares
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import Shares
 from retina_training_process import ask
 
 if TYPE_CHECKING:

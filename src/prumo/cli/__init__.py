@@ -7,46 +7,95 @@ import sys
 
 import click
 
-from prumo.cli.group import LazyGroup
+from prumo.cli.group import APPLICATIONS, LazyGroup, section_of
 from prumo.version import __version__
 
 INTERNAL_ERROR = 70
 # What a shell tells of a tool that SIGPIPE ended.
 BROKEN_PIPE = 141
 
-COMMANDS = {
-    "inspect": "Show this machine, its limits and its noise.",
-    "network": "Show the networks that can be trained.",
-    "price": "Show, check and update what machines and services cost.",
-    "new": "Write a commented starter study.",
-    "plan": "Show the scenarios and runs of a study, and forecast its time and money.",
-    "estimate": "Tell time and money of one training on a machine that is not here.",
-    "setup": "Make the isolated environments that a study needs.",
-    "data": "Fetch, check, list and remove data sets.",
-    "check": "Prove that the frameworks of a study train the same networks.",
-    "run": "Run what is still missing of a study.",
-    "report": "Tables, statistics and one HTML page from a results folder.",
-    "cost": "What the runs of a results folder cost.",
-    "advise": "Which configuration to choose for a deadline and a budget, and how sure that is.",
-    "reprice": "Change the prices that a results folder's amounts are computed with.",
-    "compare": "Compare the levels of a factor: which is faster, by how much, how surely.",
-    "audit": "Check stated claims against the data.",
-    "import": "Bring logs and tables of other measurements into a results folder.",
-    "export": "Hand the runs of a results folder to other tools, such as MLflow.",
-    "retina": "Fundus photographs to a referral: prepare, convert, train, evaluate, predict.",
-    "model": "Package, convert, quantize and compare models.",
-    "serve": "Answer requests with a model: SageMaker's contract, a page for people.",
-    "endpoint": "Check whether a server keeps the rules of an endpoint.",
-    "merge": "Bring run folders from another machine into a results folder.",
-    "schema": "Print the JSON Schema of study files, for editors.",
+SECTIONS = {
+    "The flow": {
+        "inspect": "Show this machine, its limits and its noise.",
+        "new": "Write a commented starter study.",
+        "plan": "Show the scenarios and runs of a study; forecast its time and cost.",
+        "setup": "Create the isolated environments that a study needs.",
+        "check": "Prove that the frameworks of a study train the same networks.",
+        "run": "Run what is still missing of a study.",
+        "report": "Create tables, statistics and one HTML page from results.",
+    },
+    "Ask the results": {
+        "compare": "Compare the levels of a factor: which is faster, and by how much.",
+        "cost": "Show what the runs of a results folder cost.",
+        "advise": "Choose a configuration for a deadline and a budget.",
+        "audit": "Check published claims against the data.",
+        "import": "Import logs and tables of other measurements.",
+        "merge": "Merge run folders from another machine.",
+        "export": "Export runs to other tools, such as MLflow.",
+    },
+    "Prices": {
+        "price": "Search, check and update what machines and services cost.",
+        "reprice": "Change the prices that a results folder is computed with.",
+        "estimate": "Estimate time and cost of a training on a machine you do not have.",
+    },
+    "Data and networks": {
+        "data": "Fetch, check, list and remove data sets.",
+        "network": "Show the networks that can be trained.",
+        "schema": "Print the JSON Schema of study files, for editors.",
+    },
 }
+COMMANDS = {name: text for section in SECTIONS.values() for name, text in section.items()}
 
 # Names that cannot be those of a module.
 MODULES = {"import": "import_results"}
 
 
 class TopGroup(LazyGroup):
-    """All commands; the one place where a broken pipe ends."""
+    """Prumo's own commands and those of plug-ins; the one place where a broken pipe ends."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name Prumo's own commands, then those of plug-ins."""
+        return [*super().list_commands(ctx), *self._plugin_names()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command, of Prumo or of a plug-in."""
+        if cmd_name in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        if cmd_name not in self._plugin_names():
+            return None
+        from prumo.plugins import COMMANDS as POINT  # noqa: PLC0415 (most calls need none)
+
+        command = POINT.load(cmd_name)
+        if not isinstance(command, click.Command):
+            from prumo.errors import PluginError  # noqa: PLC0415 (only on the error path)
+
+            raise PluginError(f"the command group '{cmd_name}' is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the commands by section."""
+        from prumo.errors import PrumoError  # noqa: PLC0415 (only for this page)
+
+        sections = {title: dict(commands) for title, commands in SECTIONS.items()}
+        for name in self._plugin_names():
+            try:
+                command = self.get_command(ctx, name)
+            except PrumoError as error:
+                sections.setdefault(APPLICATIONS, {})[name] = str(error)
+            else:
+                if command is not None:
+                    text = command.get_short_help_str(limit=80)
+                    sections.setdefault(section_of(command), {})[name] = text
+        for title in [*(title for title in sections if title != APPLICATIONS), APPLICATIONS]:
+            if title in sections:
+                with formatter.section(title):
+                    formatter.write_dl(list(sections[title].items()))
+
+    @staticmethod
+    def _plugin_names() -> list[str]:
+        from prumo.plugins import COMMANDS as POINT  # noqa: PLC0415 (most calls need none)
+
+        return [name for name in POINT.names() if name not in COMMANDS]
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command; end quietly where its reader has gone, as `head` does."""

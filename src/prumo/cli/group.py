@@ -3,14 +3,34 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 NO_MODULES: Mapping[str, str] = {}
+APPLICATIONS = "Applications"
+_Command = TypeVar("_Command", bound=click.Command)
+
+
+def in_section(title: str) -> Callable[[_Command], _Command]:
+    """Put a plug-in's command under another title of `prumo --help` than "Applications"."""
+
+    def placed(command: _Command) -> _Command:
+        setattr(command, _SECTION, title)
+        return command
+
+    return placed
+
+
+def section_of(command: click.Command) -> str:
+    """The title that a command stands under in `prumo --help`."""
+    return str(getattr(command, _SECTION, APPLICATIONS))
+
+
+_SECTION = "prumo_section"
 
 
 class LazyGroup(click.Group):
@@ -49,9 +69,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest command when one is misspelt."""
         if args and args[0] not in self._summaries and not args[0].startswith("-"):
-            from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
+            known = self.list_commands(ctx)
+            if args[0] not in known:
+                from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
 
-            ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], self._summaries)}")
+                ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

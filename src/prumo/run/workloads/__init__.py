@@ -43,7 +43,7 @@ def open_workload(study: Study, progress: Progress) -> Workload:
 
         return TrainingWorkload(study, progress)
     if study.workload.kind == "retina":
-        from prumo.run.workloads.retina import RetinaWorkload  # noqa: PLC0415
+        from prumo_retina.workload import RetinaWorkload  # noqa: PLC0415
 
         return RetinaWorkload(study, progress)
     from prumo.run.workloads.command import CommandWorkload  # noqa: PLC0415

@@ -1,1 +1,0 @@
-"""A server from its start to its stop, watched."""

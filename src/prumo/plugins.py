@@ -1,0 +1,70 @@
+"""The plug-in points: what other packages can add to Prumo, found through entry points.
+
+A package adds an implementation in its own `pyproject.toml`; Prumo's own implementations are
+declared in the same way. Nothing is imported before it is asked for by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+
+from prumo.errors import InputError, PluginError, did_you_mean
+
+
+@dataclass(frozen=True)
+class PluginPoint:
+    """One group of entry points.
+
+    >>> "training" in WORKLOADS.names()
+    True
+    """
+
+    group: str
+    noun: str
+    """What one implementation is called in messages."""
+
+    def names(self) -> list[str]:
+        """The names of all installed implementations, in alphabetical order."""
+        return sorted(self._entries)
+
+    def load(self, name: str) -> object:
+        """The implementation with this name.
+
+        Raises:
+            InputError: No installed package has one of this name.
+            PluginError: It cannot be imported.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            raise InputError(f"no {self.noun} '{name}': {did_you_mean(name, self._entries)}")
+        try:
+            return entry.load()
+        except Exception as error:
+            package = entry.dist.name if entry.dist else "an unknown package"
+            raise PluginError(
+                f"the {self.noun} '{name}' of the package {package} cannot be loaded "
+                f"({entry.value}): {type(error).__name__}: {error}"
+            ) from error
+
+    @cached_property
+    def _entries(self) -> dict[str, EntryPoint]:
+        """By name. Prumo's own come first, so that no other package can replace one unnoticed."""
+        found = sorted(
+            entry_points(group=self.group),
+            key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
+        )
+        entries: dict[str, EntryPoint] = {}
+        for entry in found:
+            entries.setdefault(entry.name, entry)
+        return entries
+
+
+WORKLOADS = PluginPoint("prumo.workloads", "workload")
+EXECUTORS = PluginPoint("prumo.executors", "executor")
+PRICE_SOURCES = PluginPoint("prumo.price_sources", "price source")
+RUNTIMES = PluginPoint("prumo.runtimes", "runtime")
+TASKS = PluginPoint("prumo.tasks", "task")
+TARGETS = PluginPoint("prumo.targets", "target")
+COMMANDS = PluginPoint("prumo.commands", "command group")

@@ -1,1 +1,0 @@
-"""A trained model on disk: what it is, how it is used, what it answers."""

@@ -1,1 +1,0 @@
-"""A training, from prepared photographs to a model that is described."""

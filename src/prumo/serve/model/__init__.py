@@ -1,1 +1,0 @@
-"""The model while it is served: loaded, watched, and loaded again when it fails."""

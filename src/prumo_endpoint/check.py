@@ -1,0 +1,156 @@
+"""All rules checked on one server, from its start to its stop."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from prumo.errors import InputError
+from prumo.supervise.interruption import sigterm_as_interrupt
+from prumo_endpoint.lifetime import Start, watch_start, watch_stop
+from prumo_endpoint.outcome import Verdict, undecided
+from prumo_endpoint.rule import Case
+from prumo_endpoint.rules import SERVING, STOPPING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from rich.console import Console
+
+    from prumo.progress import Progress
+    from prumo_endpoint.bodies import Body
+    from prumo_endpoint.limits import Limits
+    from prumo_endpoint.outcome import Outcome
+    from prumo_endpoint.rule import Rule
+    from prumo_endpoint.targets import Server, Target
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule and what came of it."""
+
+    rule: Rule
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What was found at a server."""
+
+    target: str
+    limits: Limits
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether no rule was found broken."""
+        return not self.count(Verdict.BROKEN)
+
+    def count(self, verdict: Verdict) -> int:
+        """How many rules have this verdict."""
+        return sum(finding.outcome.verdict is verdict for finding in self.findings)
+
+
+def examine(target: Target, body: Body, limits: Limits, progress: Progress) -> Examination:
+    """Start the server if need be, check every rule, and end what was started."""
+    if not 0 < len(body.content) <= limits.payload_bytes:
+        raise InputError(
+            f"a body must have at least a byte and at most {limits.payload_mb:g} MB, "
+            f"and this one has {len(body.content)} bytes"
+        )
+    with sigterm_as_interrupt(), target.running() as server:
+        case = Case(server, limits, body, _started(server, body, limits, progress))
+        outcomes = _checked(SERVING, case, {}, progress)
+        if server.process is not None and case.start is not None and case.start.is_ready:
+            progress.show("waiting for the end after SIGTERM")
+            case = replace(case, stop=watch_stop(server, server.process, body, limits))
+        outcomes = _checked(STOPPING, case, outcomes, progress)
+    findings = (Finding(rule, outcomes[rule.name]) for rule in (*SERVING, *STOPPING))
+    return Examination(target.name, limits, tuple(findings))
+
+
+def _started(server: Server, body: Body, limits: Limits, progress: Progress) -> Start | None:
+    if server.process is None:
+        return None
+    if server.process.refusal:
+        return Start()
+    return watch_start(server, server.process, body, limits, progress)
+
+
+def _checked(
+    rules: Iterable[Rule], case: Case, known: Mapping[str, Outcome], progress: Progress
+) -> dict[str, Outcome]:
+    """What is known with the outcome of each rule, checked where nothing hinders it."""
+    outcomes = dict(known)
+    for rule in rules:
+        progress.show("checking the rules", rule.name)
+        hindrance = next((name for name in rule.needs if outcomes[name].hinders), None)
+        outcomes[rule.name] = (
+            rule.check(case) if hindrance is None else _hindered(hindrance, outcomes)
+        )
+    return outcomes
+
+
+def _hindered(needed: str, outcomes: Mapping[str, Outcome]) -> Outcome:
+    """The outcome of a rule that has to wait for the first that stands in its way."""
+    first = outcomes[needed].hindered_by or needed
+    why = "is broken" if outcomes[first].verdict is Verdict.BROKEN else "could not be checked"
+    return replace(undecided(f"the rule '{first}' {why}"), hindered_by=first)
+
+
+STYLES = {Verdict.KEPT: "green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKED: "yellow"}
+
+
+def print_examination(examination: Examination, console: Console) -> None:
+    """A row per rule, then how many are kept, broken, not checked."""
+    table = Table(
+        title=Text(examination.target), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    table.add_column("rule", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("measured", justify="right", no_wrap=True)
+    table.add_column("demand", overflow="fold")
+    table.add_column("why", overflow="fold")
+    for finding in examination.findings:
+        outcome = finding.outcome
+        table.add_row(
+            finding.rule.name,
+            Text(outcome.verdict, style=STYLES[outcome.verdict]),
+            "" if outcome.measured is None else str(outcome.measured),
+            Text(finding.rule.demanded(examination.limits)),
+            Text.from_ansi(outcome.reason),
+        )
+    console.print(table)
+    counts = ", ".join(f"{examination.count(verdict)} {verdict}" for verdict in Verdict)
+    judgement = (
+        "No rule was found broken"
+        if examination.is_kept
+        else "This server breaks rules of SageMaker"
+    )
+    console.print(Text(f"{judgement}: {counts}."))
+
+
+def examination_document(examination: Examination) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    return {
+        "target": examination.target,
+        "kept": examination.is_kept,
+        "counts": {str(verdict): examination.count(verdict) for verdict in Verdict},
+        "rules": [_rule_document(examination, finding) for finding in examination.findings],
+    }
+
+
+def _rule_document(examination: Examination, finding: Finding) -> dict[str, Any]:
+    measured = finding.outcome.measured
+    return {
+        "name": finding.rule.name,
+        "demand": finding.rule.demanded(examination.limits),
+        "source": finding.rule.written(examination.limits),
+        "verdict": str(finding.outcome.verdict),
+        "reason": finding.outcome.reason,
+        "measured": measured and {"value": measured.value, "unit": measured.unit},
+    }

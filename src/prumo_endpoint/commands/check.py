@@ -1,0 +1,117 @@
+"""`prumo endpoint check`: whether a server keeps SageMaker's rules."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from prumo.cli.console import shown_progress, table_console
+from prumo_endpoint.bodies import drawn_body, read_body
+from prumo_endpoint.check import examination_document, examine, print_examination
+from prumo_endpoint.limits import KINDS, MB
+from prumo_endpoint.targets.choice import chosen_target
+from prumo_endpoint.targets.container import Container
+
+BROKEN = 1
+LARGEST_PORT = 65535
+LARGEST_PAYLOAD_MB = 1024
+
+EPILOG = """\b
+Examples:
+  prumo endpoint check http://localhost:8080
+  prumo endpoint check -- prumo serve model.tar.gz
+  prumo endpoint check my-image:1.0 --model model.tar.gz --kind serverless --memory-mb 2048
+  prumo endpoint check http://localhost:8080 --body row.csv --content-type text/csv --json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("words", metavar="URL|IMAGE|COMMAND...", nargs=-1)
+@click.option("--image", metavar="NAME", help="A container image, whatever its name looks like.")
+@click.option("--command", "program", metavar="TEXT", help="A command, whatever it looks like.")
+@click.option(
+    "--kind",
+    type=click.Choice(list(KINDS)),
+    default="real-time",
+    show_default=True,
+    help="The kind of endpoint whose limits hold.",
+)
+@click.option(
+    "--payload-mb",
+    type=click.IntRange(1, LARGEST_PAYLOAD_MB),
+    metavar="N",
+    help="The largest body; 6 in older guides.  [default: 25 real-time, 4 serverless]",
+)
+@click.option(
+    "--body",
+    "body_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What is sent to /invocations.  [default: a drawn JPEG]",
+)
+@click.option("--content-type", metavar="TYPE", help="Of the body.  [default: by its file's name]")
+@click.option(
+    "--port",
+    type=click.IntRange(1, LARGEST_PORT),
+    metavar="N",
+    help="Where the server has to listen.  [default: 8080 in a network of its own, else a free "
+    "one, told in SAGEMAKER_BIND_TO_PORT]",
+)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER|ARCHIVE",
+    help="A container's /opt/ml/model: a folder, or a model.tar.gz.",
+)
+@click.option(
+    "--memory-mb", type=click.IntRange(1), metavar="N", help="The most memory of a container."
+)
+@click.option(
+    "--network", metavar="NAME", help="A container's network, such as host.  [default: Docker's]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    words: tuple[str, ...],
+    image: str | None,
+    program: str | None,
+    kind: str,
+    payload_mb: int | None,
+    body_file: Path | None,
+    content_type: str | None,
+    port: int | None,
+    model: Path | None,
+    memory_mb: int | None,
+    network: str | None,
+    as_json: bool,
+) -> None:
+    """Check whether a server keeps SageMaker's rules.
+
+    A word with :// is the URL of a server that runs; what concerns its start and its end is then
+    not checked. Several words, or a path, are a command that starts one; put -- before a command
+    with options of its own. Any other word is a container image that Docker has here; it is run
+    with the word `serve`. What Prumo started it also ends.
+
+    The server is asked as SageMaker would ask it, with bad bodies, 200 open connections and a body
+    of the largest size among it, so do not point this at a server that others are using.
+
+    Exit codes: 0 no rule is broken, 1 a rule is broken, 2 bad input.
+    """
+    if content_type is not None and body_file is None:
+        raise click.UsageError("--content-type tells the type of a --body; give one.")
+    limits = KINDS[kind]
+    if payload_mb is not None:
+        limits = replace(limits, payload_bytes=payload_mb * MB)
+    body = drawn_body() if body_file is None else read_body(body_file, content_type)
+    target = chosen_target(words, image, program, port, Container(model, memory_mb, network))
+    with shown_progress() as progress:
+        examination = examine(target, body, limits, progress)
+    if as_json:
+        click.echo(json.dumps(examination_document(examination), indent=1))
+    else:
+        print_examination(examination, table_console())
+    if not examination.is_kept:
+        sys.exit(BROKEN)

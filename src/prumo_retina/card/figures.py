@@ -1,0 +1,209 @@
+"""The ROC curve with the operating points on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import altair as alt
+import polars as pl
+
+from prumo.message import Message
+from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, caption, draw, plain
+from prumo_retina.card.wording import told_estimate, told_point
+from prumo_retina.grade import Grade
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
+    from prumo_retina.judge.calibration import Calibration
+    from prumo_retina.judge.judgement import Judgement
+    from prumo_retina.judge.rates import PointRates
+
+
+CELL_PIXELS = 64
+LETTER_PIXELS = 8
+_DARK = 0.55
+EXPLAINED = Message(
+    "Counts of gradable photographs; the darker a cell, the larger its share of the row."
+)
+
+
+def confusion_figure(judgement: Judgement, point: str, language: Language) -> Figure:
+    """Grades told for true ones, or referrals by true grade for a model that tells no grades."""
+    rows = [f"{grade:d}" for grade in Grade]
+    if judgement.grades is not None:
+        counts, columns = judgement.grades.confusion.tolist(), rows
+        told = language.say("grade that the model told")
+    else:
+        rates = next(rates for rates in judgement.points if rates.point.name == point)
+        counts = _referral_counts(rates)
+        columns = [language.say("not referred"), language.say("referred")]
+        told = language.say("answer of the model")
+    chart = _heat(_cells(counts, rows, columns), rows, columns, (language.say("true grade"), told))
+    title = language.say("Photographs by true grade and answer")
+    return draw(chart, "confusion", title, caption([EXPLAINED], language), language)
+
+
+def _referral_counts(rates: PointRates) -> list[list[int]]:
+    found = []
+    for estimate in rates.referred_by_grade.values():
+        referred = round(estimate.value * estimate.n) if estimate.n else 0
+        found.append([estimate.n - referred, referred])
+    return found
+
+
+def _cells(
+    counts: Sequence[Sequence[int]], rows: Sequence[str], columns: Sequence[str]
+) -> pl.DataFrame:
+    return pl.DataFrame(
+        [
+            {"true": row, "told": column, "count": count, "share": count / max(1, sum(line))}
+            for row, line in zip(rows, counts, strict=True)
+            for column, count in zip(columns, line, strict=True)
+        ]
+    )
+
+
+def _heat(
+    cells: pl.DataFrame, rows: Sequence[str], columns: Sequence[str], titles: tuple[str, str]
+) -> alt.LayerChart:
+    upright = plain(labelAngle=0, domain=False, ticks=False)
+    base = alt.Chart(cells).encode(
+        x=alt.X("told:N", sort=list(columns), title=titles[1], axis=upright),
+        y=alt.Y("true:N", sort=list(rows), title=titles[0], axis=upright),
+    )
+    shades = plain(domain=[0, 1], range=["#ffffff", PALETTE[0]], interpolate="rgb")
+    return alt.layer(
+        base.mark_rect(stroke=FAINT).encode(color=alt.Color("share:Q", scale=shades, legend=None)),
+        base.mark_text(fontSize=14).encode(
+            text="count:Q",
+            color=alt.condition(f"datum.share > {_DARK}", alt.value("white"), alt.value(INK)),
+        ),
+    ).properties(
+        width=max(CELL_PIXELS, LETTER_PIXELS * max(map(len, columns))) * len(columns),
+        height=0.75 * CELL_PIXELS * len(rows),
+    )
+
+
+SIDE_PIXELS = 360
+ROC_EXPLAINED = Message(
+    "Each threshold finds a share of the referable photographs and raises false alarms among the "
+    "others. Bars are 95 % confidence intervals; the dashed line is a coin."
+)
+
+
+def roc_figure(judgement: Judgement, language: Language) -> Figure:
+    """The curve from nobody referred to everybody referred."""
+    layers = alt.layer(_diagonal(), _curve(judgement), *_points(judgement, language))
+    chart = layers.encode(
+        x=alt.X("x:Q", title=language.say("false alarms (1 - specificity)"), scale=_unit()),
+        y=alt.Y("y:Q", title=language.say("sensitivity"), scale=_unit()),
+    ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
+    area = Message(
+        "The area under the curve is {area}.",
+        {"area": told_estimate(judgement.auc, language)},
+    )
+    title = language.say("What each threshold would find")
+    return draw(chart, "roc", title, caption([ROC_EXPLAINED, area], language), language)
+
+
+def _unit() -> dict[str, object]:
+    return plain(domain=[0, 1], nice=False)
+
+
+def _diagonal() -> alt.Chart:
+    ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
+    return alt.Chart(ends).mark_line(color=INK, opacity=0.4, strokeDash=[5, 4], strokeWidth=1)
+
+
+def _curve(judgement: Judgement) -> alt.Chart:
+    curve = judgement.roc
+    table = pl.DataFrame({"x": curve.false_alarms, "y": curve.sensitivity}).with_row_index("order")
+    return (
+        alt.Chart(table)
+        .mark_line(color=PALETTE[0], strokeWidth=2, interpolate="linear")
+        .encode(order="order:Q")
+    )
+
+
+def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:
+    rates = [(point.point.name, point.gradable) for point in judgement.points]
+    titles = [told_point(name, language) for name, _ in rates]
+    table = pl.DataFrame(
+        {
+            "point": titles,
+            "x": [1 - rate.specificity.value for _, rate in rates],
+            "y": [rate.sensitivity.value for _, rate in rates],
+            "left": [1 - (rate.specificity.high or 0.0) for _, rate in rates],
+            "right": [1 - (rate.specificity.low or 0.0) for _, rate in rates],
+            "bottom": [rate.sensitivity.low for _, rate in rates],
+            "top": [rate.sensitivity.high for _, rate in rates],
+        }
+    )
+    legend = plain(title=language.say("operating point"), orient="right")
+    colours = alt.Color(
+        "point:N", sort=titles, legend=legend, scale=plain(domain=titles, range=PALETTE[1:])
+    )
+    shapes = alt.Shape(
+        "point:N", sort=titles, legend=legend, scale=plain(domain=titles, range=SHAPES)
+    )
+    base = alt.Chart(table)
+    return [
+        base.mark_rule(strokeWidth=1.5).encode(x2="right:Q", x="left:Q", color=colours),
+        base.mark_rule(strokeWidth=1.5).encode(y2="top:Q", y="bottom:Q", color=colours),
+        base.mark_point(filled=True, size=110, opacity=1).encode(color=colours, shape=shapes),
+    ]
+
+
+RELIABILITY_EXPLAINED = Message(
+    "Each mark stands for about a tenth of the photographs, which have about the same probability; "
+    "on the dashed line it would be as often right as it says. Bars are 95 % confidence intervals."
+)
+
+
+def reliability_figure(judgement: Judgement, language: Language) -> Figure:
+    """How many photographs of about one probability were referable."""
+    before, after = language.say("before scaling"), language.say("after temperature scaling")
+    table = pl.concat([_bins(judgement.uncalibrated, before), _bins(judgement.calibration, after)])
+    ends = pl.DataFrame({"probability": [0.0, 1.0], "share": [0.0, 1.0]})
+    scale = plain(domain=[0, 1], nice=False)
+    x = alt.X("probability:Q", title=language.say("mean probability of a referral"), scale=scale)
+    y = alt.Y("share:Q", title=language.say("share that is referable"), scale=scale)
+    marks = {
+        "color": alt.Color(
+            "kind:N",
+            legend=plain(title=None, orient="right"),
+            scale=plain(domain=[before, after], range=[PALETTE[3], PALETTE[0]]),
+        ),
+        "shape": alt.Shape(
+            "kind:N",
+            legend=plain(title=None, orient="right"),
+            scale=plain(domain=[before, after], range=SHAPES),
+        ),
+    }
+    base = alt.Chart(table)
+    dashed = alt.Chart(ends).mark_line(color=INK, opacity=0.4, strokeDash=[5, 4], strokeWidth=1)
+    chart = alt.layer(
+        dashed.encode(x=x, y=y),
+        base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, y=y, color=marks["color"]),
+        base.mark_rule(strokeWidth=1.2).encode(
+            x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=marks["color"]
+        ),
+        base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, **marks),
+    ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
+    title = language.say("Whether probabilities mean what they say")
+    return draw(chart, "reliability", title, caption([RELIABILITY_EXPLAINED], language), language)
+
+
+def _bins(calibration: Calibration, kind: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "kind": [kind for _ in calibration.bins],
+            "probability": [part.mean_probability for part in calibration.bins],
+            "share": [part.share.value for part in calibration.bins],
+            "low": [part.share.low for part in calibration.bins],
+            "high": [part.share.high for part in calibration.bins],
+        }
+    )

@@ -1,0 +1,158 @@
+"""A card as Markdown, its figures beside it."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
+
+from prumo.report.formats.markdown import MARKS
+from prumo.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.report.figures.figure import Figure
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Some sentences."""
+
+    text: str
+    is_warning: bool = False
+
+
+@dataclass(frozen=True)
+class Points:
+    """Sentences that stand for themselves."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Words in the first columns, numbers in all others."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+    """How many columns have words."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names with what they stand for."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure."""
+
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A PNG, such as a photograph with its heat map."""
+
+    file_name: str
+    title: str
+    png: bytes
+
+
+Block = Paragraph | Points | Table | Facts | Drawing | Picture
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Card:
+    """The whole card."""
+
+    tag: str
+    """Of its language, by BCP 47."""
+    kind: str
+    """What stands above the title."""
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+    footer: str
+
+
+def html(card: Card) -> str:
+    """The text of `card.html`."""
+    environment = Environment(
+        # The look is that of Prumo's other pages.
+        loader=PrefixLoader(
+            {"card": PackageLoader("prumo_retina.card"), "report": PackageLoader("prumo.report")}
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["a"] = _is_a
+    environment.filters["data_url"] = _data_url
+    return environment.get_template("card/card.html").render(card=card, version=__version__)
+
+
+def _is_a(block: Block, kind: str) -> bool:
+    return type(block).__name__ == kind
+
+
+def _data_url(picture: Picture) -> str:
+    return f"data:image/png;base64,{b64encode(picture.png).decode()}"
+
+
+def markdown(card: Card) -> str:
+    """The text of `card.md`."""
+    return "\n\n".join(_blocks(card)) + "\n"
+
+
+def _blocks(card: Card) -> Iterator[str]:
+    yield f"# {_plain(card.title)}"
+    yield f"*{_plain(card.kind)}*"
+    yield f"**{_plain(card.lead)}**"
+    for section in card.sections:
+        yield f"## {_plain(section.title)}"
+        for block in section.blocks:
+            yield _told(block)
+    yield f"---\n{_plain(card.footer)}"
+
+
+def _told(block: Block) -> str:
+    match block:
+        case Paragraph(text, is_warning):
+            return f"> **{_plain(text)}**" if is_warning else _plain(text)
+        case Points(items):
+            return "\n".join(f"- {_plain(item)}" for item in items)
+        case Facts(pairs):
+            return "\n".join(f"- {_plain(name)}: {_plain(told)}" for name, told in pairs)
+        case Table():
+            return _table(block)
+        case Drawing(figure):
+            return f"![{_plain(figure.title)}]({figure.name}.svg)\n\n{_plain(figure.caption)}"
+        case Picture(file_name, title):
+            return f"![{_plain(title)}]({file_name})\n\n{_plain(title)}"
+
+
+def _table(table: Table) -> str:
+    rules = ["---" if place < table.words else "---:" for place in range(len(table.heads))]
+    rows = [[_plain(cell) for cell in row] for row in (table.heads, *table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]])
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is a mark."""
+    return text.translate(MARKS)

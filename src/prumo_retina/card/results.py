@@ -1,0 +1,281 @@
+"""How good a model is: the main figures, its operating points, grades and calibration."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING
+
+from prumo.message import Message
+from prumo.quantity import MISSING
+from prumo_retina.card.figures import confusion_figure, reliability_figure, roc_figure
+from prumo_retina.card.layout import Drawing, Paragraph, Section, Table
+from prumo_retina.card.photographs import cautions
+from prumo_retina.card.wording import told_estimate, told_interval, told_point, told_value
+from prumo_retina.grade import Grade
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
+    from prumo_retina.evaluation.evaluation import Evaluation
+    from prumo_retina.judge.case import Estimate
+    from prumo_retina.judge.judgement import Judgement
+    from prumo_retina.judge.rates import PointRates
+
+_RULES = {
+    "expected sensitivity at least 0.95, then the greatest specificity": (
+        "expected sensitivity at least 0.95, then the greatest specificity"
+    ),
+    "greatest sum of sensitivity and specificity": "greatest sum of sensitivity and specificity",
+    "expected specificity at least 0.95, then the greatest sensitivity": (
+        "expected specificity at least 0.95, then the greatest sensitivity"
+    ),
+    "none missed, as too few are referable to expect 0.95; then the greatest specificity": (
+        "none missed, as too few are referable to expect 0.95; then the greatest specificity"
+    ),
+    "no false alarm, as too few are not referable to expect 0.95; then the greatest sensitivity": (
+        "no false alarm, as too few are not referable to expect 0.95; then the greatest sensitivity"
+    ),
+    "the greatest specificity, as 0.95 is out of reach": (
+        "the greatest specificity, as 0.95 is out of reach"
+    ),
+}
+_CHOSEN_ON = {"validation": "validation photographs", "out-of-fold": "out-of-fold answers"}
+
+
+def main_figures(evaluation: Evaluation, language: Language) -> Table:
+    """The few figures that a reader wants first."""
+    judgement = evaluation.judgement
+    rates = default_rates(evaluation)
+    rows: list[tuple[str, Estimate]] = [
+        (language.say("area under the ROC curve, referable or not"), judgement.auc),
+        (language.say("sensitivity"), rates.gradable.sensitivity),
+        (language.say("specificity"), rates.gradable.specificity),
+        (language.say("sensitivity, ungradable referred"), rates.all.sensitivity),
+        (language.say("specificity, ungradable referred"), rates.all.specificity),
+        (language.say("right among the referred"), rates.gradable.right_referrals),
+        (language.say("right among the not referred"), rates.gradable.right_dismissals),
+    ]
+    if not _knows_ungradable(evaluation):
+        del rows[3:5]
+    if judgement.grades is not None:
+        rows += [
+            (language.say("quadratic weighted kappa of the grades"), judgement.grades.kappa),
+            (language.say("grades told exactly"), judgement.grades.accuracy),
+        ]
+    if _knows_ungradable(evaluation):
+        rows.append((language.say("ungradable photographs"), judgement.ungradable))
+    return Table(
+        (
+            language.say("figure"),
+            language.say("value"),
+            language.say("95 % interval"),
+            language.say("photographs"),
+        ),
+        tuple(
+            (
+                title,
+                told_value(estimate, language),
+                told_interval(estimate, language),
+                language.formatted(estimate.n, ",d"),
+            )
+            for title, estimate in rows
+        ),
+    )
+
+
+def default_rates(evaluation: Evaluation) -> PointRates:
+    """Those of the point that decides on a referral."""
+    wanted = evaluation.model.description.point
+    points = evaluation.judgement.points
+    return next((rates for rates in points if rates.point.name == wanted), points[0])
+
+
+def results(evaluation: Evaluation, language: Language) -> Section:
+    """The main figures, and what they were found on."""
+    blocks: list[Paragraph | Table] = [
+        Paragraph(language.say(warning), is_warning=True) for warning in cautions(evaluation)
+    ]
+    point = told_point(default_rates(evaluation).point.name, language)
+    explained = Message(
+        "Sensitivity and specificity are at the operating point “{point}”, which decides when none "
+        "is asked for. How often a referral and its absence are right (predictive values) holds "
+        "only where the same share is referable as here.",
+        {"point": point},
+    )
+    intervals = Message(
+        "Intervals: DeLong (1988) with logit for the area, Wilson (1927) for shares, Fleiss, Cohen "
+        "and Everitt (1969) for kappa."
+        if evaluation.judgement.patients is None
+        else "Intervals count the photographs of one patient as related: Obuchowski (1997) for the "
+        "area, Wilson (1927) with the effective number of Rao and Scott (1992) for shares, Fleiss, "
+        "Cohen and Everitt (1969) summed by patient for kappa."
+    )
+    meant = Message(
+        "They tell what other photographs of the same kind would change, not what another training "
+        "would."
+    )
+    blocks += [
+        Paragraph(language.say(_how_judged(evaluation))),
+        main_figures(evaluation, language),
+        Paragraph(" ".join(language.say(told) for told in (explained, intervals, meant))),
+    ]
+    return Section(language.say("Main figures"), tuple(blocks))
+
+
+def points_section(evaluation: Evaluation, language: Language) -> Section:
+    """Thresholds, how they were chosen, and what they find."""
+    table = Table(
+        (
+            language.say("operating point"),
+            language.say("rule"),
+            language.say("chosen on"),
+            language.say("threshold"),
+            language.say("sensitivity"),
+            language.say("specificity"),
+        ),
+        tuple(_point_row(rates, language) for rates in evaluation.judgement.points),
+        words=3,
+    )
+    return Section(
+        language.say("Operating points"),
+        (
+            Paragraph(language.say(_how_chosen(evaluation))),
+            table,
+            Drawing(roc_figure(evaluation.judgement, language)),
+        ),
+    )
+
+
+def grades_section(evaluation: Evaluation, language: Language) -> Section:
+    """What was answered to each grade."""
+    point = default_rates(evaluation).point.name
+    figure = confusion_figure(evaluation.judgement, point, language)
+    return Section(
+        language.say("Answers by grade"), (_by_grade(evaluation, language), Drawing(figure))
+    )
+
+
+def calibration_section(evaluation: Evaluation, language: Language) -> Section:
+    """Whether probabilities can be read as such."""
+    before, after = evaluation.judgement.uncalibrated, evaluation.judgement.calibration
+    table = Table(
+        ("", language.say("before scaling"), language.say("after temperature scaling")),
+        (
+            (
+                language.say("Brier score (0 is perfect)"),
+                language.formatted(before.brier, ".3f"),
+                language.formatted(after.brier, ".3f"),
+            ),
+            (
+                language.say("expected calibration error"),
+                language.formatted(before.expected_error, ".3f"),
+                language.formatted(after.expected_error, ".3f"),
+            ),
+        ),
+    )
+    temperature = Message(
+        "Scores are divided by the temperature {temperature:.3f}, which was fitted on the same "
+        "photographs as the thresholds.",
+        {"temperature": evaluation.model.description.temperature},
+    )
+    return Section(
+        language.say("Calibration"),
+        (
+            Paragraph(language.say(temperature)),
+            table,
+            Paragraph(language.say(_whether_scaling_helped(evaluation.judgement))),
+            Drawing(reliability_figure(evaluation.judgement, language)),
+        ),
+    )
+
+
+def _whether_scaling_helped(judgement: Judgement) -> Message:
+    """By the decimals that are shown."""
+    before, after = (
+        (round(found.brier, 3), round(found.expected_error, 3))
+        for found in (judgement.uncalibrated, judgement.calibration)
+    )
+    if before == after:
+        return Message("On these photographs the scaling changed neither of the two.")
+    is_better, is_worse = (
+        any(sign * (new - old) > 0 for old, new in zip(before, after, strict=True))
+        for sign in (-1, 1)
+    )
+    if is_better and is_worse:
+        return Message("On these photographs the scaling made one of the two better, one worse.")
+    return Message(
+        "On these photographs the scaling helped: probabilities are nearer to the truth."
+        if is_better
+        else "On these photographs the scaling did not help: probabilities are further from the "
+        "truth than without it."
+    )
+
+
+def _how_chosen(evaluation: Evaluation) -> Message:
+    if evaluation.is_out_of_fold:
+        return Message(
+            "Each fold was judged at thresholds and with a temperature that were found on all "
+            "other folds, so the points may lie beside the curve. The table shows the thresholds "
+            "of the model that is delivered, which were chosen on all folds together."
+        )
+    if evaluation.seen:
+        return Message(
+            "Thresholds were chosen before; some of the photographs that judge them here may have "
+            "had a say."
+        )
+    return Message(
+        "Thresholds were chosen before, on other photographs than those that judge them here."
+    )
+
+
+def _knows_ungradable(evaluation: Evaluation) -> bool:
+    """Scores alone do not tell which photographs were never scored."""
+    return evaluation.material is not None
+
+
+def _how_judged(evaluation: Evaluation) -> Message:
+    judgement: Judgement = evaluation.judgement
+    counts = {
+        "count": judgement.photographs,
+        "referable": sum(judgement.grade_counts[grade] for grade in Grade if grade.is_referable),
+    }
+    if evaluation.is_out_of_fold:
+        return Message(
+            "Judged by cross-validation on {count} photographs, {referable} of them referable: "
+            "each gradable one was answered by a network that had not seen it. The network that "
+            "is delivered has learnt from all of them and was not judged itself.",
+            counts,
+        )
+    return Message(
+        "Judged on {count} photographs, {referable} of them referable.",
+        counts,
+    )
+
+
+def _point_row(rates: PointRates, language: Language) -> tuple[str, ...]:
+    point = rates.point
+    return (
+        told_point(point.name, language),
+        language.say(_RULES[point.rule]) if point.rule in _RULES else point.rule,
+        language.say(_CHOSEN_ON[point.chosen_on])
+        if point.chosen_on in _CHOSEN_ON
+        else point.chosen_on,
+        language.formatted(point.threshold, ".3f"),
+        told_estimate(rates.gradable.sensitivity, language),
+        told_estimate(rates.gradable.specificity, language),
+    )
+
+
+def _by_grade(evaluation: Evaluation, language: Language) -> Table:
+    rates = default_rates(evaluation)
+    head = Message("referred at “{point}”", {"point": told_point(rates.point.name, language)})
+    return Table(
+        (language.say("true grade"), language.say("photographs"), language.say(head)),
+        tuple(
+            (
+                f"{grade} · {language.say(Grade(grade).title)}",
+                language.formatted(estimate.n, ",d"),
+                MISSING if isnan(estimate.value) else told_estimate(estimate, language),
+            )
+            for grade, estimate in rates.referred_by_grade.items()
+        ),
+    )

@@ -1,0 +1,43 @@
+"""`prumo retina`: from fundus photographs to a referral."""
+
+from __future__ import annotations
+
+import click
+
+from prumo.cli.group import LazyGroup
+
+COMMANDS = {
+    "prepare": "Find the fundus in photographs, crop, scale and judge their quality.",
+    "convert": "Split prepared photographs and write them as TFRecord shards.",
+    "train": "Train a model on converted photographs.",
+    "evaluate": "Judge a model on photographs that it has not seen.",
+    "predict": "Grade photographs and say who should see a specialist.",
+}
+
+EPILOG = """\b
+Example:
+  prumo retina prepare photographs prepared --labels labels.csv
+  prumo retina convert prepared
+  prumo retina train prepared --out model --task grade
+  prumo retina evaluate model prepared
+  prumo retina predict model new/*.jpg --worklist
+"""
+
+
+class RetinaGroup(LazyGroup):
+    """Says what is not installed before a command's file would fail to import it."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command's file."""
+        from prumo_retina.extra import require_extra  # noqa: PLC0415 (help of the group needs none)
+
+        require_extra()
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=RetinaGroup, package="prumo_retina.commands", summaries=COMMANDS, epilog=EPILOG)
+def command() -> None:
+    """From fundus photographs to a referral: decision support for diabetic retinopathy.
+
+    It is no diagnosis, and it does not judge macular oedema.
+    """

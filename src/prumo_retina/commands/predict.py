@@ -1,0 +1,132 @@
+"""`prumo retina predict`: grade photographs and say who should see a specialist."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from prumo.cli.console import shown_progress, table_console
+from prumo.cli.options import language_option
+from prumo.report.file import write_file
+from prumo.report.language import language as language_of
+from prumo_retina.model import open_model
+from prumo_retina.prediction.prediction import Wish, given_photographs, predict
+from prumo_retina.prediction.report import (
+    PredictionReport,
+    notes,
+    predictions_csv,
+    predictions_document,
+    print_predictions,
+    worklist,
+)
+from prumo_retina.referral import chosen_threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STANDARD_OUTPUT = "-"
+_SHOWN_EXAMPLES = 3
+
+EPILOG = """\b
+Examples:
+  prumo retina predict model new/*.jpg
+  prumo retina predict model new --worklist --csv worklist.csv --lang pt-BR
+  prumo retina predict model new --point balanced --heat-maps maps
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("files", metavar="FILES...", nargs=-1, required=True)
+@click.option(
+    "--point",
+    default="",
+    metavar="NAME",
+    help="The operating point that decides on a "
+    "referral, such as balanced.  [default: the model's own]",
+)
+@click.option(
+    "--threshold",
+    "own_threshold",
+    type=click.FloatRange(0, 1),
+    metavar="X",
+    help="Refer from this probability on, instead of at an operating point.",
+)
+@click.option("--worklist", "as_worklist", is_flag=True, help="The most urgent first.")
+@click.option(
+    "--heat-maps",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Write for each photograph where it speaks for a referral (Grad-CAM).",
+)
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda"]),
+    default="cpu",
+    show_default=True,
+    help="Where the network computes.",
+)
+@language_option
+@click.option("--csv", "csv_path", metavar="FILE", help="Write the table as CSV; - prints it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    model: Path,
+    files: tuple[str, ...],
+    point: str,
+    own_threshold: float | None,
+    as_worklist: bool,
+    heat_maps: Path | None,
+    device: str,
+    tag: str,
+    csv_path: str | None,
+    as_json: bool,
+) -> None:
+    """Grade the photographs FILES with MODEL and say who should see a specialist.
+
+    MODEL is a folder that `prumo retina train` made. FILES are photographs as they come from a
+    camera (JPEG, PNG, TIFF, DICOM), or folders of them; they are prepared as those were that the
+    model was trained on. A photograph that cannot be judged counts as a referral, with the reason.
+    What else lies in a folder is named on standard error.
+
+    A worklist begins with what is urgent (severe or proliferative retinopathy is the most probable
+    grade, or more probable than not), then has what cannot be judged, then the other referrals by
+    their probability, then all others. Only a model of `--task grade` can tell what is urgent.
+
+    It is decision support and no diagnosis, and it does not judge macular oedema.
+    """
+    if as_json and csv_path == STANDARD_OUTPUT:
+        raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
+    language = language_of(tag)
+    opened = open_model(model)
+    wish = Wish(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
+    given = given_photographs(files, heat_maps)
+    _tell_not_looked_at(given.not_looked_at)
+    with shown_progress() as progress:
+        predictions = predict(opened, given.files, wish, progress)
+    report = PredictionReport(
+        worklist(predictions) if as_worklist else predictions, opened, wish.threshold
+    )
+    if csv_path == STANDARD_OUTPUT:
+        click.echo(predictions_csv(report, language), nl=False)
+        for note in notes(report):
+            click.echo(language.say(note), err=True)
+        return
+    if as_json:
+        click.echo(json.dumps(predictions_document(report, language), indent=1))
+    else:
+        print_predictions(report, table_console(), language)
+    # Last: the answers have been told even if the file cannot be written.
+    if csv_path is not None:
+        write_file(Path(csv_path), predictions_csv(report, language))
+
+
+def _tell_not_looked_at(names: Sequence[str]) -> None:
+    if names:
+        click.echo(f"not looked at: {len(names)}", err=True)
+    for name in names[:_SHOWN_EXAMPLES]:
+        click.echo(f"  {name}", err=True)
+    if len(names) > _SHOWN_EXAMPLES:
+        click.echo(f"  … {len(names) - _SHOWN_EXAMPLES} more", err=True)

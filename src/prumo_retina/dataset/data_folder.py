@@ -1,0 +1,143 @@
+"""A folder of prepared photographs: one preparation, one writer at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from prumo.errors import BusyError, DataError, InputError, StorageError
+from prumo.files import write_whole
+from prumo_retina.fundus.preparation import Preparation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PREPARATION_FILE = "preparation.json"
+IMAGES_FOLDER = "images"
+_LOCK_FILE = ".lock"
+
+
+class DataFolder:
+    """Where a preparation puts what it makes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.images_path = path / IMAGES_FOLDER
+        self.journal_path = path / ".journal.jsonl"
+        self.names_path = path / "names.csv"
+        """Which input has which name."""
+        self.patients_path = path / "patients.csv"
+        """Which patient has which pseudonym."""
+
+    def image_path(self, name: str) -> Path:
+        """The prepared photograph of a name."""
+        return self.images_path / f"{name}.jpg"
+
+    @contextmanager
+    def taken_up(self, preparation: Preparation) -> Iterator[None]:
+        """Hold the folder for one process; it must be new, empty, or of the same preparation."""
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file: give a folder for the prepared photographs")
+        if not is_prepared(self.path) and _is_filled(self.path):
+            raise InputError(
+                f"{self.path} holds other files: give a new or empty folder, or one that "
+                "`prumo retina prepare` has made, so that nothing is overwritten"
+            )
+        try:
+            self.images_path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError.on_writing(self.images_path, error) from error
+        with self.locked():
+            self._agree_on(preparation)
+            yield
+
+    def _agree_on(self, preparation: Preparation) -> None:
+        path = self.path / PREPARATION_FILE
+        if not path.exists():
+            try:
+                write_whole(path, preparation.model_dump_json(indent=1) + "\n")
+            except OSError as error:
+                raise StorageError.on_writing(path, error) from error
+        existing = read_preparation(self.path)
+        if existing != preparation:
+            raise InputError(
+                f"{self.path} was prepared with {difference(existing, preparation)}: "
+                "give the same settings or another folder"
+            )
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder; BusyError while another process prepares or converts in it."""
+        path = self.path / _LOCK_FILE
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise StorageError.on_writing(path, error) from error
+        try:
+            _hold(descriptor, self.path)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def is_prepared(folder: Path) -> bool:
+    """Whether `prumo retina prepare` has written into a folder."""
+    return (folder / PREPARATION_FILE).is_file()
+
+
+def read_preparation(folder: Path) -> Preparation:
+    """How the photographs of a folder were prepared."""
+    path = folder / PREPARATION_FILE
+    try:
+        return Preparation.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{folder} has no {PREPARATION_FILE}: give a folder that `prumo retina prepare` made"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise DataError(
+            f"{path}: {place}: {first['msg']}; it may be of another version of Prumo"
+        ) from error
+
+
+def difference(existing: Preparation, asked: Preparation) -> str:
+    """What one preparation has otherwise than another, in words."""
+    now = asked.model_dump()
+    return ", ".join(
+        f"{name} {value} and not {now[name]}"
+        for name, value in existing.model_dump().items()
+        if value != now[name]
+    )
+
+
+def _hold(descriptor: int, folder: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise BusyError(
+            f"{folder} is being written by another process: wait for it to end"
+        ) from error
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be locked: {error.strerror or error}") from error
+
+
+def _is_filled(folder: Path) -> bool:
+    """Whether there is anything but what a preparation makes before it knows its settings."""
+    made = {folder / _LOCK_FILE, folder / IMAGES_FOLDER}
+    try:
+        return any(path not in made for path in folder.iterdir()) or any(
+            (folder / IMAGES_FOLDER).iterdir()
+        )
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StorageError(f"{folder} cannot be read: {error.strerror or error}") from error

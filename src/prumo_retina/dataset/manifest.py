@@ -1,0 +1,161 @@
+"""What became of every input of a preparation: `manifest.csv`, nothing left out."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from prumo.errors import DataError
+from prumo_retina.dataset.table import write_table
+from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.grade import Grade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MANIFEST_FILE = "manifest.csv"
+COLUMNS = (
+    "input",
+    "output",
+    "sha256",
+    "width",
+    "height",
+    "x",
+    "y",
+    "radius",
+    "verdict",
+    "reason",
+    "grade",
+    "patient",
+    "eye",
+    "camera",
+    "site",
+    "duplicate_of",
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One input: a photograph, a file that is none, or a label without a photograph."""
+
+    input: str
+    """Its path in the folder of photographs, or a running name where names are kept apart."""
+    verdict: Verdict
+    reason: str = ""
+    """Why the verdict is not good, and what is wrong with the label."""
+    output: str = ""
+    """`images/NAME.jpg`, relative to the manifest; empty when nothing could be written."""
+    sha256: str = ""
+    """Of the input's bytes; empty when there is no file that could be read."""
+    width: int = 0
+    height: int = 0
+    circle: Circle | None = None
+    """Where the fundus is, in pixels of the input."""
+    grade: int | None = None
+    patient: str = ""
+    """A pseudonym, P0001 and so on."""
+    eye: str = ""
+    """`L`, `R`, or empty when nobody said."""
+    camera: str = ""
+    site: str = ""
+    duplicate_of: str = ""
+    """The image, as in `image`, of the first input that shows the same photograph."""
+
+    @property
+    def image(self) -> str:
+        """The output without folder and extension; empty when there is none."""
+        return PurePosixPath(self.output).stem
+
+    @property
+    def name(self) -> str:
+        """What `split.csv` calls it: its image, or the input where nothing could be written."""
+        return self.image or self.input
+
+
+def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:
+    """Write the manifest of a folder, whole or not at all."""
+    path = folder / MANIFEST_FILE
+    rows = map(_row, entries)
+    write_table(path, COLUMNS, ([row[column] for column in COLUMNS] for row in rows))
+    return path
+
+
+def read_manifest(folder: Path) -> tuple[Entry, ...]:
+    """Every input of a folder that `prumo retina prepare` has finished."""
+    path = folder / MANIFEST_FILE
+    try:
+        text = _content(folder).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        absent = set(COLUMNS) - set(reader.fieldnames or ())
+        if absent:
+            raise DataError(f"{path}: has no column {', '.join(sorted(absent))}")
+        return tuple(_entry(row, f"{path}:{reader.line_num}") for row in reader)
+    except csv.Error as error:
+        raise DataError(f"{path}:{reader.line_num}: {error}") from error
+
+
+def manifest_sha256(folder: Path) -> str:
+    """Changes whenever anything about any input does."""
+    return hashlib.sha256(_content(folder)).hexdigest()
+
+
+def _content(folder: Path) -> bytes:
+    path = folder / MANIFEST_FILE
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{folder} has no {MANIFEST_FILE}: give a folder that `prumo retina prepare` made, "
+            "or call that again if it was stopped"
+        ) from error
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def _row(entry: Entry) -> dict[str, object]:
+    row: dict[str, object] = {name: getattr(entry, name, "") for name in COLUMNS}
+    row["verdict"] = entry.verdict.value
+    row["grade"] = "" if entry.grade is None else int(entry.grade)
+    if not entry.width:
+        row["width"] = row["height"] = ""
+    if circle := entry.circle:
+        row |= {name: f"{getattr(circle, name):.2f}" for name in ("x", "y", "radius")}
+    return row
+
+
+def _entry(row: Mapping[str, str], place: str) -> Entry:
+    if None in row or None in row.values():
+        raise DataError(f"{place}: has other than {len(COLUMNS)} columns")
+    try:
+        return Entry(
+            input=row["input"],
+            verdict=Verdict(row["verdict"]),
+            reason=row["reason"],
+            output=row["output"],
+            sha256=row["sha256"],
+            width=int(row["width"] or 0),
+            height=int(row["height"] or 0),
+            circle=_circle(row),
+            grade=Grade(int(row["grade"])) if row["grade"] else None,
+            patient=row["patient"],
+            eye=row["eye"],
+            camera=row["camera"],
+            site=row["site"],
+            duplicate_of=row["duplicate_of"],
+        )
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from error
+
+
+def _circle(row: Mapping[str, str]) -> Circle | None:
+    if not row["radius"]:
+        return None
+    return Circle(float(row["x"]), float(row["y"]), float(row["radius"]))

@@ -1,0 +1,240 @@
+"""Preparing a folder of photographs: found, labelled, cut out, judged and compared, and kept."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import time
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from prumo.datasets.threads import in_threads
+from prumo.errors import DataError, InputError
+from prumo.progress import Advance, Silent
+from prumo_retina.dataset.data_folder import DataFolder
+from prumo_retina.dataset.duplicates import find_duplicates, write_duplicates
+from prumo_retina.dataset.finding import find, read_findings, written_findings
+from prumo_retina.dataset.folder import find_photographs, with_unread_kinds
+from prumo_retina.dataset.inventory import Inventory, Known, take_inventory
+from prumo_retina.dataset.labelling import find_labels
+from prumo_retina.dataset.labels import Columns
+from prumo_retina.dataset.manifest import MANIFEST_FILE, write_manifest
+from prumo_retina.dataset.pseudonym import Key, read_key, with_numbers, with_own_names, write_key
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.quality import Verdict
+from prumo_retina.photograph import patient_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo_retina.dataset.duplicates import Duplicate
+    from prumo_retina.dataset.finding import Finding
+    from prumo_retina.dataset.folder import PhotographFolder
+    from prumo_retina.dataset.labelling import Labelling
+
+_SILENT = Silent()
+_OWN_NAMES, _RUNNING_NAMES = ("input", "name"), ("input", "running_name")
+_PATIENTS = ("patient", "pseudonym")
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which photographs are to be prepared, where to, and how."""
+
+    source: Path
+    folder: Path
+    preparation: Preparation = field(default_factory=Preparation)
+    labels: Path | None = None
+    columns: Columns = field(default_factory=Columns)
+    anonymous_names: bool = False
+    """Running names for the outputs, whose key is a file of its own."""
+    jobs: int | None = None
+    """Photographs at a time; as many as there are cores by default."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a preparation has made."""
+
+    folder: Path
+    manifest: Path
+    found: PhotographFolder
+    labelling: Labelling
+    inventory: Inventory
+    duplicates: tuple[Duplicate, ...]
+    already_there: int
+    """Photographs that an earlier run had prepared."""
+    left_over: tuple[str, ...]
+    """Images of earlier runs whose photographs are gone; they are in no row."""
+    seconds: float
+
+    def as_json(self) -> dict[str, object]:
+        """As plain data."""
+        inventory = self.inventory
+        return {
+            "folder": str(self.folder),
+            "manifest": str(self.manifest),
+            "seconds": round(self.seconds, 3),
+            "photographs": len(inventory.photographs),
+            "already_there": self.already_there,
+            "prepared": sum(bool(entry.output) for entry in inventory.photographs),
+            "verdicts": {verdict.value: count for verdict, count in inventory.verdicts.items()},
+            "labels": self.labelling.source,
+            "grades": {
+                "none" if g is None else str(int(g)): n for g, n in inventory.grades.items()
+            },
+            "patients": inventory.patients,
+            "left_over": self.left_over,
+            "duplicates": [asdict(duplicate) for duplicate in self.duplicates],
+            "problems": inventory.problems,
+            "not_looked_at": [*self.found.others, *self.found.left_out],
+        }
+
+
+def prepare(request: Request, progress: Progress = _SILENT) -> Outcome:
+    """Prepare every photograph of a folder; what an earlier run has done is not done again."""
+    began = time.monotonic()
+    folder = DataFolder(request.folder)
+    _require_apart(request)
+    found = with_unread_kinds(find_photographs(request.source, request.folder))
+    labelling = find_labels(found, request.labels, request.columns, progress)
+    with folder.taken_up(request.preparation):
+        # A manifest is the sign that a preparation has come to its end.
+        (folder.path / MANIFEST_FILE).unlink(missing_ok=True)
+        absent = [label.image for label in labelling.without_photograph]
+        names = _named(folder, [*found.photographs, *absent], anonymous=request.anonymous_names)
+        if request.anonymous_names:
+            found, labelling = _in_order_of_names(found, labelling, names)
+        findings, already_there = _find_all(request, found, names, progress)
+        progress.show("looking for duplicates")
+        duplicates = find_duplicates([findings[path] for path in found.photographs])
+        pseudonyms = _pseudonyms(folder, labelling, found, findings)
+        running_names = names if request.anonymous_names else {}
+        inventory = take_inventory(
+            Known(findings, labelling, duplicates, pseudonyms, running_names)
+        )
+        write_duplicates(folder.path, duplicates)
+        manifest = write_manifest(folder.path, inventory.entries)
+    if not any(entry.output for entry in inventory.entries):
+        raise DataError(
+            f"none of the {len(found.photographs)} photographs in {request.source} could be "
+            f"prepared; {manifest} tells why"
+        )
+    return Outcome(
+        folder=folder.path,
+        manifest=manifest,
+        found=found,
+        labelling=labelling,
+        inventory=inventory,
+        duplicates=duplicates,
+        already_there=already_there,
+        left_over=tuple(_left_over(folder, names, found)),
+        seconds=time.monotonic() - began,
+    )
+
+
+def _require_apart(request: Request) -> None:
+    source, folder = request.source, request.folder
+    if source.is_dir() and folder.exists() and source.samefile(folder):
+        raise InputError(
+            f"IN and OUT are the same folder, {source}: give another one for the prepared "
+            "photographs"
+        )
+
+
+def _in_order_of_names(
+    found: PhotographFolder, labelling: Labelling, names: Mapping[str, str]
+) -> tuple[PhotographFolder, Labelling]:
+    """Both, so that no order of rows or of pseudonyms tells that of the inputs' own names."""
+    photographs = sorted(found.photographs.items(), key=lambda item: names[item[0]])
+    absent = sorted(labelling.without_photograph, key=lambda label: names[label.image])
+    return (
+        replace(found, photographs=dict(photographs)),
+        replace(labelling, without_photograph=tuple(absent)),
+    )
+
+
+def _find_all(
+    request: Request, found: PhotographFolder, names: Mapping[str, str], progress: Progress
+) -> tuple[dict[str, Finding], int]:
+    """What is in each photograph by path, and how many were known; an interruption keeps both."""
+    folder, total = DataFolder(request.folder), len(found.photographs)
+    known = read_findings(folder.journal_path)
+
+    def found_in(path: str) -> Finding:
+        name = names[path]
+        output = folder.image_path(name)
+        return find(found.photographs[path], output, known.get(name), request.preparation)
+
+    findings: dict[str, Finding] = {}
+    already_there = 0
+    advance = Advance(f"preparing {found.path}", total, "photographs", progress, with_rate=True)
+    with (
+        written_findings(folder.journal_path, known.values()) as keep,
+        contextlib.closing(in_threads(found_in, found.photographs, request.jobs)) as results,
+    ):
+        try:
+            for path, finding in zip(found.photographs, results, strict=True):
+                if finding is known.get(finding.name):
+                    already_there += 1
+                else:
+                    keep(finding)
+                findings[path] = finding
+                advance.reached(len(findings))
+        except KeyboardInterrupt:
+            progress.say(
+                f"{len(findings)} of {total} photographs are done and kept; "
+                "the same command goes on from there"
+            )
+            raise
+    advance.ended()
+    return findings, already_there
+
+
+def _left_over(
+    folder: DataFolder, names: Mapping[str, str], found: PhotographFolder
+) -> Iterator[str]:
+    for path, name in names.items():
+        image = folder.image_path(name)
+        if path not in found.photographs and image.exists():
+            yield image.relative_to(folder.path).as_posix()
+
+
+def _named(folder: DataFolder, inputs: Sequence[str], *, anonymous: bool) -> Mapping[str, str]:
+    """A name for each input, kept before anything bears it."""
+    heads = _RUNNING_NAMES if anonymous else _OWN_NAMES
+    key = read_key(folder.names_path) or Key(heads)
+    if key.heads != heads:
+        raise InputError(
+            f"{folder.path} was prepared {'without' if anonymous else 'with'} --anonymous-names: "
+            "do the same, or give another folder"
+        )
+    if anonymous:
+        # In the order of the inputs, a number would tell where in the alphabet a name stands.
+        drawn = secrets.SystemRandom().sample(inputs, len(inputs))
+        names = with_numbers(key.names, drawn, "fundus-", 5)
+    else:
+        names = with_own_names(key.names, inputs)
+    write_key(folder.names_path, Key(heads, names))
+    return names
+
+
+def _pseudonyms(
+    folder: DataFolder,
+    labelling: Labelling,
+    found: PhotographFolder,
+    findings: Mapping[str, Finding],
+) -> Mapping[str, str]:
+    """By path: of the patient whom its label names, or else its file. Only the key names both."""
+    patients = {path: label.patient for path, label in labelling.labels.items() if label.patient}
+    for path, finding in findings.items():
+        if path not in patients and finding.verdict is not Verdict.UNREADABLE:
+            patients[path] = patient_number(found.photographs[path])
+    patients = {path: patients[path] for path in findings if patients.get(path)}
+    key = read_key(folder.patients_path) or Key(_PATIENTS)
+    names = with_numbers(key.names, patients.values(), "P", 4)
+    if names:
+        write_key(folder.patients_path, Key(_PATIENTS, names))
+    return {path: names[patient] for path, patient in patients.items()}

@@ -1,0 +1,294 @@
+"""From converted photographs to a model folder: checked, trained by a worker, described."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from prumo.cache import LOGS, made_folder
+from prumo.environments.study_requests import RETINA_FRAMEWORK
+from prumo.errors import InputError
+from prumo.machine.accelerators import require_device
+from prumo.quantity import Quantity
+from prumo.results.folder import LOG_FILE
+from prumo.run.worker import Environments
+from prumo.run.worker_task import WorkerError, WorkerTask, do_task
+from prumo.study.problem import describe
+from prumo.study.retina_parameters import LIBRARY, SCRATCH, RetinaParameters
+from prumo_retina.dataset.data_folder import read_preparation
+from prumo_retina.dataset.manifest import read_manifest
+from prumo_retina.grade import REFERABLE_FROM
+from prumo_retina.held_out import read_held_out
+from prumo_retina.judge.case import require_both_classes
+from prumo_retina.model import Seen, write_description, write_seen
+from prumo_retina.records.card import RECORDS_FOLDER, RecordsCard, read_card, read_split
+from prumo_retina.records.shards import convert
+from prumo_retina.records.split import TEST, VALIDATION, Shares
+from prumo_retina.training_folder import FACTS_FILE, TrainingFolder, described, doubts
+from prumo_retina.weights.choice import Weights, resolve_weights
+from prumo_retina.weights.files import write_arrays
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from prumo.progress import Progress
+    from prumo.run.journal import Event
+    from prumo_retina.model import ModelDescription
+
+
+def training_photographs(data: Path) -> Iterator[Seen]:
+    """All but the test's: they have a say in weights, temperature or thresholds."""
+    subsets = read_split(data)
+    for entry in read_manifest(data):
+        subset = subsets.get(entry.image, TEST)
+        if subset != TEST and entry.verdict.is_gradable:
+            yield Seen(
+                image=entry.image,
+                subset=subset,
+                sha256=entry.sha256,
+                patient=entry.patient,
+                camera=entry.camera,
+                site=entry.site,
+                duplicate_of=entry.duplicate_of,
+            )
+
+
+_LINES = 10
+"""About so many epochs of a training are told for good, so that a log shows life."""
+_LEAST_SECONDS_BETWEEN_LINES = 5.0
+
+
+class TrainingNews:
+    """Turns the events of a worker into sentences."""
+
+    def __init__(self, epochs: int, folds: int, progress: Progress) -> None:
+        # The last training, on all folds together, takes as long as one of them at most.
+        self._epochs_left = epochs * (folds + 1 if folds else 1)
+        self._epochs_between_lines = ceil(self._epochs_left / _LINES)
+        self._seconds_since_line: list[float] = []
+        self._progress = progress
+        progress.show("starting TensorFlow")
+
+    def hear(self, event: Event) -> None:
+        """Tell what is worth telling; other events pass."""
+        kind = event["event"]
+        if kind == "ready":
+            self._progress.show("preparing the training")
+        elif kind == "features":
+            self._features(event)
+        elif kind == "resumed":
+            self._epochs_left -= event["epoch"]
+            self._progress.say(f"{event['stage']}: going on after epoch {event['epoch']}")
+        elif kind == "epoch":
+            self._epoch(event)
+
+    def _features(self, event: Event) -> None:
+        computed, wanted = event["computed"], event["to_compute"]
+        if "seconds" not in event:
+            self._progress.show("computing features", f"{computed} of {wanted}")
+        elif computed:
+            took = Quantity(event["seconds"], "s")
+            self._progress.say(
+                f"computed features of {event['photographs']} photographs, "
+                f"{' and '.join(event['views'])}, in {took}, kept for other heads"
+            )
+        else:
+            self._progress.say("all features are kept from an earlier training")
+
+    def _epoch(self, event: Event) -> None:
+        self._epochs_left -= 1
+        figures = [f"loss {_told(event['loss'])}"]
+        if "validation_loss" in event:
+            figures.append(f"held out {_told(event['validation_loss'])}")
+        if "validation_auc" in event:
+            figures.append(f"AUC {event['validation_auc']:.3f}")
+        # At most: early stops and the last training's fewer epochs are not foreseen.
+        left = Quantity(self._epochs_left * event["seconds"], "s")
+        detail = f"epoch {event['epoch']} of {event['epochs']}, {', '.join(figures)}, {left} left"
+        self._progress.show(f"training ({event['stage']})", detail)
+        self._seconds_since_line.append(event["seconds"])
+        if self._is_line_due:
+            self._progress.say(f"{event['stage']}: {detail}")
+            self._seconds_since_line.clear()
+
+    @property
+    def _is_line_due(self) -> bool:
+        since = self._seconds_since_line
+        return (
+            len(since) >= self._epochs_between_lines and sum(since) >= _LEAST_SECONDS_BETWEEN_LINES
+        )
+
+
+def _told(loss: float | None) -> str:
+    """A journal has nothing for what is not a number."""
+    return "not a number" if loss is None else f"{loss:.4f}"
+
+
+KIND = "retina_training"
+FEATURES_FOLDER = "features"
+DEFAULT_NETWORK = "efficientnet_lite0"
+"""Its weights can be had from a package index, so that a first training has some."""
+_SEED = 1
+_GO_ON = "the same command goes on from the last checkpoint"
+
+
+@dataclass(frozen=True)
+class TrainingOrder:
+    """What a user asks for."""
+
+    data: Path
+    """A folder that `prumo retina prepare` made."""
+    out: Path
+    network: str
+    weights: str
+    """`auto`, `none`, `library` or a file."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that differ from the defaults."""
+    restart: bool = False
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model folder that is whole, and what its training noted."""
+
+    folder: Path
+    description: ModelDescription
+    facts: Mapping[str, Any]
+    warnings: tuple[str, ...]
+    """Reasons not to trust it."""
+
+
+def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
+    """Train a model, or go on with the training that an earlier call was stopped in."""
+    preparation = read_preparation(order.data)
+    # Before anything is fetched or converted: the weights decide on `frozen` alone.
+    asked = _checked(order, {"image_size": preparation.size})
+    require_device(asked.device)
+    folder = TrainingFolder(order.out)
+    folder.require_ours(restart=order.restart)
+    card = _card(order.data, progress)
+    _require_both_classes(card)
+    weights = resolve_weights(order.network, order.weights, progress)
+    parameters = _parameters(order, weights, preparation.size)
+    settings = {
+        **parameters.model_dump(),
+        "weights": str(weights),
+        "photographs": card.content,
+    }
+    if parameters.weights == SCRATCH:
+        progress.say(_warning(card))
+    earlier = "" if order.restart else folder.earlier_call
+    with folder.held(settings, restart=order.restart):
+        if earlier:
+            progress.say(earlier)
+        if not folder.is_trained:
+            _work(order, parameters, weights, card, progress)
+        progress.show("choosing thresholds")
+        facts = json.loads((order.out / FACTS_FILE).read_bytes())
+        description = described(order.out, facts, parameters, card, str(weights))
+        seen = tuple(training_photographs(order.data))
+        write_seen(order.out, seen)
+        write_description(order.out, description)
+        folder.finish()
+    held_out = read_held_out(order.out, str(facts["judged_on"]))
+    patients = {photograph.image: photograph.patient for photograph in seen}
+    warnings = tuple(doubts(description, held_out, patients))
+    return TrainedModel(order.out, description, facts, warnings)
+
+
+def _warning(card: RecordsCard) -> str:
+    count = sum(subset.images for name, subset in card.subsets.items() if name != TEST)
+    return (
+        f"WARNING: without pretrained weights, {count} photographs teach a network little. "
+        f"`--network {DEFAULT_NETWORK}` brings weights for ImageNet from a package."
+    )
+
+
+def _card(data: Path, progress: Progress) -> RecordsCard:
+    if not (data / RECORDS_FOLDER).is_dir():
+        progress.say(f"{data} has no records yet: converting it with the usual split")
+        return convert(data, Shares(), seed=_SEED, shards=None, progress=progress).card
+    return read_card(data)
+
+
+def _require_both_classes(card: RecordsCard) -> None:
+    """Told before hours of training, as thresholds are chosen at their end."""
+    held_out = "out-of-fold" if card.folds else VALIDATION
+    subsets = [card.subsets[name] for name in card.subsets if card.folds or name == VALIDATION]
+    counts = np.sum([subset.grades for subset in subsets], axis=0)
+    referable = np.repeat(np.arange(len(counts)) >= REFERABLE_FROM, counts)
+    require_both_classes(referable, f"choosing thresholds on the {held_out} photographs")
+
+
+def _parameters(order: TrainingOrder, weights: Weights, size: int) -> RetinaParameters:
+    """The user's choices over what suits the weights: pretrained ones stay as they are."""
+    if weights.arrays is not None:
+        label = weights.arrays.source
+    else:
+        label = LIBRARY if weights.from_library else SCRATCH
+    is_pretrained = label != SCRATCH
+    if order.options.get("frozen") and not is_pretrained:
+        raise InputError(
+            f"a frozen {order.network} from scratch sees nothing: give --weights, or --fine-tune"
+        )
+    return _checked(order, {"weights": label, "image_size": size, "frozen": is_pretrained})
+
+
+def _checked(order: TrainingOrder, defaults: Mapping[str, Any]) -> RetinaParameters:
+    """What the user chose, over these; InputError with the option that is wrong."""
+    try:
+        return RetinaParameters.model_validate(
+            {**defaults, "network": order.network, **order.options}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        if place == "network" or place in order.options:
+            place = f"--{place.replace('_', '-')}"
+        raise InputError(f"{place}: {describe(first)}") from error
+
+
+def _work(
+    order: TrainingOrder,
+    parameters: RetinaParameters,
+    weights: Weights,
+    card: RecordsCard,
+    progress: Progress,
+) -> None:
+    """Have the worker train; task, journal and log are not part of a model."""
+    environment = Environments({}, progress).find(RETINA_FRAMEWORK)
+    news = TrainingNews(parameters.epochs, card.folds, progress)
+    with tempfile.TemporaryDirectory(prefix="prumo-training-") as temporary:
+        folder = Path(temporary)
+        data = {
+            "records": str((order.data / RECORDS_FOLDER).absolute()),
+            "features": str((order.data / FEATURES_FOLDER).absolute()),
+            "model": str(order.out.absolute()),
+        }
+        if weights.arrays is not None:
+            data["weights"] = str(folder / "weights.npz")
+            write_arrays(weights.arrays, folder / "weights.npz")
+        task = WorkerTask(KIND, parameters.model_dump(exclude_none=True), data)
+        try:
+            do_task(task, environment, folder, news.hear)
+        except WorkerError as error:
+            log = _kept_log(folder / LOG_FILE)
+            advice = f"\n{_GO_ON}" if TrainingFolder(order.out).has_progress else ""
+            raise WorkerError(f"{error}\nits log: {log}{advice}") from error
+        except KeyboardInterrupt:
+            if TrainingFolder(order.out).has_progress:
+                progress.say(f"stopped: {_GO_ON}")
+            raise
+
+
+def _kept_log(log: Path) -> Path:
+    """The log beside those of set-ups: the folder that it was written in goes."""
+    return Path(shutil.copyfile(log, made_folder(LOGS) / f"{KIND}.log"))

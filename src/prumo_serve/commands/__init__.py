@@ -1,0 +1,1 @@
+"""The command groups `prumo model` and `prumo serve`."""

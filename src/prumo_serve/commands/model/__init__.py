@@ -1,0 +1,29 @@
+"""`prumo model`: from a trained network to one that is ready to answer."""
+
+from __future__ import annotations
+
+import click
+
+from prumo.cli.group import LazyGroup, in_section
+
+COMMANDS = {
+    "package": "Pack a model with all that its answers depend on into model.tar.gz.",
+    "show": "Show what a packaged model is.",
+    "check": "Check that a packaged model is whole, safe, and answers.",
+    "convert": "Make another runtime's network of a model, or one of smaller numbers.",
+    "compare": "Compare variants of a model: size, latency, memory and what they answer.",
+}
+
+EPILOG = """\b
+Example:
+  prumo model package model --out model.tar.gz
+  prumo model convert model.tar.gz --precision int8 --calibration photographs --out int8.tar.gz
+  prumo model compare model.tar.gz int8.tar.gz --images labelled
+  prumo serve int8.tar.gz
+"""
+
+
+@in_section("Models and endpoints")
+@click.group(cls=LazyGroup, package="prumo_serve.commands.model", summaries=COMMANDS, epilog=EPILOG)
+def command() -> None:
+    """Package, convert, quantize and compare models."""

@@ -1,0 +1,127 @@
+"""`prumo model package`: a model with all that its answers depend on, in one archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import click
+
+from prumo.cli.console import shown_progress
+from prumo.cli.options import language_option
+from prumo_serve.manifest import Layout, RuntimeName, Task
+from prumo_serve.package.making import given_card, make_package
+from prumo_serve.package.terms import Fit, Wish
+from prumo_serve.source.terms import NORMALIZATIONS, given_labels
+
+EPILOG = """\b
+Examples:
+  prumo model package model --out model.tar.gz
+  prumo model package mobilenet.keras --out model.tar.gz --labels cat,dog --normalization -1..1
+  prumo model package network.onnx --out folder --task grade --normalization 0..1 --point own=0.4
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="An archive if it ends in .tar.gz or .tgz, else a folder.",
+)
+@click.option("--name", default="", help="What to call the model.  [default: its own name]")
+@click.option("--task", type=click.Choice(get_args(Task)), help="What it answers.")
+@click.option(
+    "--labels",
+    default="",
+    metavar="A,B,C|FILE",
+    help="Its classes in the order of its outputs, or a file with one in each line.",
+)
+@click.option(
+    "--size",
+    type=click.IntRange(1, 4096),
+    metavar="PIXELS",
+    help="Side of the images that it takes, where it would take any.",
+)
+@click.option(
+    "--normalization",
+    type=click.Choice(list(NORMALIZATIONS)),
+    default=None,
+    help="What it expects of its pixels; `inside` where its first layers see to it.",
+)
+@click.option(
+    "--layout",
+    type=click.Choice(get_args(Layout)),
+    help="Where its images have their colours, if their shape does not tell.",
+)
+@click.option(
+    "--fit",
+    type=click.Choice(get_args(Fit)),
+    help="How images of another shape get the network's: stretched, cut or padded.  "
+    "[default: stretch]",
+)
+@click.option(
+    "--point",
+    "points",
+    multiple=True,
+    metavar="NAME[=THRESHOLD]",
+    help="An operating point from whose probability on it refers; the first one decides.",
+)
+@click.option(
+    "--card",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A model card in Markdown.  [default: the model's own, or a short one]",
+)
+@click.option(
+    "--runtime",
+    type=click.Choice(get_args(RuntimeName)),
+    default="onnxruntime",
+    show_default=True,
+    help="What will compute the network.",
+)
+@language_option
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+def command(  # noqa: PLR0913 (one argument per option)
+    model: Path,
+    out: Path,
+    name: str,
+    task: Task | None,
+    labels: str,
+    size: int | None,
+    normalization: str | None,
+    layout: Layout | None,
+    fit: Fit | None,
+    points: tuple[str, ...],
+    card: Path | None,
+    runtime: RuntimeName,
+    tag: str,
+    as_json: bool,
+) -> None:
+    """Pack MODEL with all that its answers depend on.
+
+    MODEL is a folder that `prumo retina train` wrote, which tells everything about itself, or a
+    Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2) or an ONNX file, of which
+    the options say what it does not tell. Nothing in it is run: models that hold Python code are
+    refused. The packaged network is compared with the original and asked once before anything is
+    written, and the same model always gives the same bytes.
+    """
+    wish = Wish(
+        name=name,
+        task=task,
+        labels=given_labels(labels),
+        size_pixels=size,
+        normalization=normalization or "",
+        layout=layout,
+        fit=fit,
+        points=points,
+        card=given_card(card) if card else "",
+        language_tag=tag,
+        runtime=runtime,
+    )
+    with shown_progress() as progress:
+        manifest = make_package(model, wish, out, progress)
+    if as_json:
+        click.echo(manifest.model_dump_json(indent=1))
+    else:
+        click.echo(f"{out}: {manifest.name}, version {manifest.version}")

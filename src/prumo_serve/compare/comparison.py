@@ -1,0 +1,268 @@
+"""Variants of a model side by side: measured in turns, then judged on the same images."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.stats import binomtest
+
+from prumo.errors import DataError, InputError
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
+from prumo.supervise.interruption import sigterm_as_interrupt
+from prumo_retina.judge.rates import rate
+from prumo_serve.answer import answer
+from prumo_serve.compare.images import labelled_images
+from prumo_serve.compare.quality import Judged, quality, seen_counts
+from prumo_serve.compare.timing import Pace, started_subjects, timings
+from prumo_serve.compare.variant import opened_variants
+from prumo_serve.image_folder import network_images, require_same_preparation
+from prumo_serve.preprocessing import PreparedImage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo.statistics.ratio import Ratio
+    from prumo_retina.judge.case import Estimate
+    from prumo_serve.compare.images import ImageWish, LabelledImages
+    from prumo_serve.compare.quality import Quality
+    from prumo_serve.compare.subject import Subject
+    from prumo_serve.compare.timing import Timing
+    from prumo_serve.compare.variant import Variant
+    from prumo_serve.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How often two variants say the same, and whether one of them is right more often."""
+
+    same_label: Estimate
+    same_referral: Estimate | None
+    """Where it is not the label itself: a grade does not decide on it."""
+    largest_difference: float
+    """Between the probabilities of a label."""
+    only_first_right: int
+    only_other_right: int
+    p_value: float
+    """The chance of so uneven a split if both were right equally often."""
+
+
+def paired(first: Judged, other: Judged) -> Pairing:
+    """Compare answers to the same images.
+
+    McNemar (1947), "Note on the sampling error of the difference between correlated proportions or
+    percentages", Psychometrika 12(2); exact, by the binomial distribution.
+    """
+    patients = first.patients
+    probabilities = [
+        np.array([answer.probabilities for answer in judged.answers]) for judged in (first, other)
+    ]
+    lost = int((first.is_right & ~other.is_right).sum())
+    won = int((other.is_right & ~first.is_right).sum())
+    return Pairing(
+        same_label=rate(first.told_places == other.told_places, patients),
+        same_referral=(
+            rate(first.is_positive == other.is_positive, patients)
+            if first.task == "grade"
+            else None
+        ),
+        largest_difference=float(np.abs(probabilities[0] - probabilities[1]).max()),
+        only_first_right=lost,
+        only_other_right=won,
+        p_value=float(binomtest(won, won + lost).pvalue) if won + lost else 1.0,
+    )
+
+
+UNREADABLE = "unreadable"
+# An answer needs nothing of an image that can be judged.
+_JUDGED = PreparedImage(None, None, 0, 0)
+
+
+@dataclass(frozen=True)
+class Material:
+    """What the answers were judged on."""
+
+    folder: Path
+    images: int
+    ungradable: int
+    """With a label, but nobody can judge them, so that no network was asked."""
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True)
+class GivenAnswers:
+    """The answers of every variant to the same images."""
+
+    judged: tuple[Judged, ...]
+    seen: tuple[int | None, ...]
+    """How many of the images each variant has learnt from; None if nobody says."""
+    material: Material
+
+
+def given_answers(
+    variants: Sequence[Variant],
+    subjects: Sequence[Subject],
+    labelled: LabelledImages,
+    progress: Progress,
+) -> GivenAnswers:
+    """Ask every variant about every image that has a label and can be judged.
+
+    Raises:
+        DataError: No image can be judged.
+    """
+    tally: Counter[str] = Counter()
+    scores: list[dict[str, np.ndarray]] = [{} for _ in variants]
+    for places in _alike(variants):
+        tally = Counter()
+        manifest = variants[places[0]].manifest
+        names = [name for name in labelled.truths if name in labelled.folder.files]
+        for image in network_images(labelled.folder, names, manifest):
+            progress.show("asking about images", f"{tally.total() + 1} of {len(names)}")
+            tally["asked" if image.pixels is not None else _kind(image.is_ungradable)] += 1
+            if image.pixels is not None:
+                for place in places:
+                    # One at a time: the ranges of dynamic int8 depend on all of a batch.
+                    scores[place][image.name] = subjects[place].scores(image.pixels[None])[0]
+    everywhere = [name for name in labelled.truths if all(name in rows for rows in scores)]
+    if not everywhere:
+        raise DataError(f"no image of {labelled.folder.path} with a label can be judged")
+    truths = tuple(labelled.truths[name] for name in everywhere)
+    judged = tuple(
+        Judged(
+            task=variant.manifest.task,
+            answers=tuple(answer(variant.manifest, rows[name], _JUDGED) for name in everywhere),
+            truths=truths,
+        )
+        for variant, rows in zip(variants, scores, strict=True)
+    )
+    unlisted = len(labelled.truths.keys() - labelled.folder.files.keys())
+    left_out = dict(labelled.left_out)
+    if tally[UNREADABLE]:
+        left_out[UNREADABLE] = tally[UNREADABLE]
+    return GivenAnswers(
+        judged,
+        seen_counts(variants, labelled.folder, everywhere),
+        Material(
+            folder=labelled.folder.path,
+            images=len(everywhere),
+            ungradable=unlisted + tally["ungradable"],
+            left_out=left_out,
+        ),
+    )
+
+
+def _kind(is_ungradable: bool) -> str:
+    return "ungradable" if is_ungradable else UNREADABLE
+
+
+def _alike(variants: Sequence[Variant]) -> list[list[int]]:
+    """The places of variants that are given the same pixels, whatever they call their tensor."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for place, variant in enumerate(variants):
+        groups[variant.manifest.input.model_copy(update={"tensor": ""}).model_dump_json()].append(
+            place
+        )
+    return list(groups.values())
+
+
+@dataclass(frozen=True)
+class Row:
+    """Everything about one variant."""
+
+    variant: str
+    manifest: Manifest
+    network_bytes: int
+    timing: Timing
+    quality: Quality | None = None
+    """None without labelled images."""
+    pairing: Pairing | None = None
+    """With the first variant; None for itself."""
+    seen: int | None = None
+    """How many of the judged images it has learnt from; None if nobody says."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All variants in the order that they were given in."""
+
+    rows: tuple[Row, ...]
+    pace: Pace
+    material: Material | None = None
+
+    @property
+    def first(self) -> Row:
+        """What all others are compared with."""
+        return self.rows[0]
+
+    def speed_up(self, row: Row) -> Ratio:
+        """How many times as fast as the first one; all intervals and p values hold together.
+
+        Bonferroni's correction by the number of others, because with it, other than with Holm's,
+        an interval leaves out 1 just when its p value is small enough.
+        """
+        others = len(self.rows) - 1
+        found = row.timing.speed_up(self.first.timing, 1 - (1 - DEFAULT_CONFIDENCE) / others)
+        if found.p_value is None:
+            return found
+        return replace(found, p_value=min(1.0, found.p_value * others))
+
+
+def compare(
+    paths: Sequence[Path], pace: Pace, images: ImageWish | None, progress: Progress
+) -> Comparison:
+    """Measure models, and judge their answers where labelled images are given.
+
+    Raises:
+        InputError: A model cannot be opened, or they do not answer the same question.
+        DataError: The images cannot be used.
+        SubjectError: A network cannot be loaded or does not answer.
+    """
+    with sigterm_as_interrupt(), ExitStack() as held:
+        variants = opened_variants(paths, held, progress)
+        labelled = _labelled(variants, images, progress)
+        subjects, starts = started_subjects(variants, pace, held, progress)
+        measured = timings(subjects, starts, pace, progress)
+        rows = [
+            Row(variant.name, variant.manifest, variant.network_bytes, timing)
+            for variant, timing in zip(variants, measured, strict=True)
+        ]
+        if labelled is None:
+            return Comparison(tuple(rows), pace)
+        given = given_answers(variants, subjects, labelled, progress)
+    return Comparison(tuple(_judged(rows, given)), pace, given.material)
+
+
+def _labelled(
+    variants: Sequence[Variant], images: ImageWish | None, progress: Progress
+) -> LabelledImages | None:
+    if images is None:
+        return None
+    first = variants[0].manifest
+    for variant in variants[1:]:
+        if (variant.manifest.task, variant.manifest.labels) != (first.task, first.labels):
+            raise InputError(
+                f"{variant.path} answers another question than {variants[0].path}: "
+                f"{_question(variant.manifest)}, not {_question(first)}; without --images they "
+                "can be measured"
+            )
+    found = labelled_images(images, first, progress)
+    if found.folder.is_prepared:
+        for variant in variants:
+            require_same_preparation(images.folder, variant.manifest)
+    return found
+
+
+def _question(manifest: Manifest) -> str:
+    return f"{manifest.task} with the labels {', '.join(manifest.labels[:10])}"
+
+
+def _judged(rows: Sequence[Row], given: GivenAnswers) -> Iterator[Row]:
+    first = given.judged[0]
+    for row, answers, seen in zip(rows, given.judged, given.seen, strict=True):
+        pairing = None if answers is first else paired(first, answers)
+        yield replace(row, quality=quality(answers), pairing=pairing, seen=seen)

@@ -1,0 +1,270 @@
+"""Whether a converted network answers what the original answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from prumo.errors import PrumoError, StorageError
+from prumo_serve.manifest import HeatMap, NetworkFile
+from prumo_serve.runtimes import Resources, load_network
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo_serve.manifest import Layout, Precision, RuntimeName
+
+
+NETWORK_FILES: dict[RuntimeName, str] = {
+    "onnxruntime": "network.onnx",
+    "openvino": "network.xml",
+    "litert": "network.tflite",
+    "tensorflow": "network",
+    "pytorch": "network.pt2",
+}
+"""Where a package keeps its network."""
+HEAT_MAP_FILE = "heat_map.onnx"
+HEAT_MAP_TENSOR = "heat_map"
+
+
+@dataclass(frozen=True)
+class NetworkFacts:
+    """How a network is asked, and what its answer is."""
+
+    input_tensor: str
+    height: int
+    width: int
+    layout: Layout
+    dtype: Literal["float32", "uint8"]
+    output_tensor: str
+    kind: Literal["scores", "probabilities"]
+    activation: Literal["softmax", "sigmoid"]
+    features_tensor: str = ""
+    """The output with the last map of features, where heat maps are made of it."""
+    without_heat_map: str = ""
+    """Why there can be no heat map, for a model that would need one."""
+    original_precision: Precision = "fp32"
+    """In which the original computes its answers."""
+
+    @property
+    def outputs(self) -> list[str]:
+        """All that is compared."""
+        return [self.output_tensor, *filter(None, [self.features_tensor])]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What was made, and what it has to answer."""
+
+    folder: Path
+    facts: NetworkFacts
+    images: np.ndarray
+    """In the layout that the network takes."""
+    reference: Mapping[str, np.ndarray]
+    """The original's answers to these images by the names of outputs, and its heat maps."""
+    versions: dict[str, str]
+
+
+def answers_of(
+    path: Path, runtime: RuntimeName, images: np.ndarray, outputs: Sequence[str]
+) -> dict[str, np.ndarray]:
+    """What a network answers, asked with one image and with two at a time as a server does."""
+    network = load_network(path, runtime, Resources())
+    try:
+        parts = [network.run(images[:1], outputs)]
+        parts += [
+            network.run(images[start : start + 2], outputs) for start in range(1, len(images), 2)
+        ]
+    finally:
+        network.close()
+    return {name: np.concatenate([part[name] for part in parts]) for name in outputs}
+
+
+SHOWS_LITTLE = "the original answers all images alike, so this shows little"
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the answers of two networks to the same images are apart."""
+
+    images: int
+    kind: Literal["scores", "probabilities"]
+    """What is compared."""
+    largest_difference: float
+    """Between two numbers that should be the same."""
+    allowed_difference: float | None
+    """None for eight bits, of which labels decide."""
+    same_labels: int
+    """For how many images the highest number is that of the same class."""
+    is_telling: bool = True
+    """Whether the original answers them differently: a network that never looks would agree."""
+
+    def __str__(self) -> str:
+        told = (
+            f"the same label for {self.same_labels} of {self.images} images, {self.kind} that "
+            f"differ by {self.largest_difference:.2g} at most"
+        )
+        return told if self.is_telling else f"{told} ({SHOWS_LITTLE})"
+
+
+@dataclass(frozen=True)
+class ConvertedNetwork:
+    """A network's files in a folder, and how they are asked."""
+
+    network: NetworkFile
+    heat_map: HeatMap | None
+    input_tensor: str
+    height: int
+    width: int
+    layout: Layout
+    dtype: Literal["float32", "uint8"]
+    output_tensor: str
+    kind: Literal["scores", "probabilities"]
+    activation: Literal["softmax", "sigmoid"]
+    versions: dict[str, str]
+    """Of what read the original and of what wrote this."""
+    agreement: Agreement
+    """With the original."""
+
+
+class ConversionError(PrumoError):
+    """A network cannot be converted, with the reason."""
+
+
+class DisagreementError(ConversionError):
+    """A converted network does not answer what the original answers."""
+
+
+_ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
+"""Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
+thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
+of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
+they only have to be numbers, and `prumo_serve.quantize.difference` looks at the labels."""
+_ALLOWED_HEAT = 2e-2
+"""Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
+maximum, so that fewer bits change a weak one at will: those are not compared."""
+_ANY_NUMBER = float(np.finfo(np.float64).max)
+_MIDDLE = {"scores": 0.0, "probabilities": 0.5}
+
+
+def require_agreement(draft: Draft, network: NetworkFile) -> Agreement:
+    """Ask the converted network what the original was asked.
+
+    Raises:
+        DisagreementError: They differ by more than another order of sums explains.
+    """
+    facts = draft.facts
+    path = draft.folder / network.file
+    answers = answers_of(path, network.runtime, draft.images, facts.outputs)
+    agreement = _compared(draft, answers[facts.output_tensor], network.precision)
+    allowed = agreement.allowed_difference
+    if not agreement.largest_difference <= (_ANY_NUMBER if allowed is None else allowed):
+        limit = "" if allowed is None else f", where {allowed:.2g} would be allowed"
+        raise DisagreementError(
+            f"the network for {network.runtime} in {network.precision} does not answer what the "
+            f"original answers: {agreement}{limit}. Nothing was written."
+        )
+    if facts.features_tensor and network.precision == "fp32":
+        _require_heat_maps(draft, answers[facts.features_tensor])
+    return agreement
+
+
+def _compared(draft: Draft, answers: np.ndarray, precision: Precision) -> Agreement:
+    expected = draft.reference[draft.facts.output_tensor]
+    if answers.shape != expected.shape:
+        raise DisagreementError(
+            f"the converted network gives {answers.shape} numbers for {len(expected)} images, the "
+            f"original {expected.shape}. Nothing was written."
+        )
+    allowed = _allowed(draft, precision)
+    labels = _labels(draft, expected)
+    return Agreement(
+        images=len(expected),
+        kind=draft.facts.kind,
+        largest_difference=_largest(answers, expected),
+        allowed_difference=allowed,
+        same_labels=int(np.sum(_labels(draft, answers) == labels)),
+        is_telling=bool((labels != labels[0]).any())
+        if allowed is None
+        else float(np.ptp(expected, axis=0).max()) > allowed,
+    )
+
+
+def _allowed(draft: Draft, precision: Precision) -> float | None:
+    if precision not in _ALLOWED:
+        return None
+    share = max(_ALLOWED[precision], _ALLOWED.get(draft.facts.original_precision, 0.0))
+    largest = np.abs(draft.reference[draft.facts.output_tensor]).max()
+    return share * max(1.0, float(largest))
+
+
+def _require_heat_maps(draft: Draft, features: np.ndarray) -> None:
+    path = draft.folder / HEAT_MAP_FILE
+    maps = answers_of(path, "onnxruntime", features, [HEAT_MAP_TENSOR])[HEAT_MAP_TENSOR]
+    difference = _largest(maps, draft.reference[HEAT_MAP_TENSOR])
+    if not difference <= _ALLOWED_HEAT:
+        raise DisagreementError(
+            f"the converted heat maps differ by {difference:.2g} from the original's, where "
+            f"{_ALLOWED_HEAT:g} would be allowed. Nothing was written."
+        )
+
+
+def _largest(answers: np.ndarray, expected: np.ndarray) -> float:
+    """Not a number where one of the two has numbers that are none."""
+    return float(np.abs(answers.astype(np.float64) - expected).max())
+
+
+def _labels(draft: Draft, answers: np.ndarray) -> np.ndarray:
+    if answers.shape[1] == 1:
+        return np.asarray(answers[:, 0] >= _MIDDLE[draft.facts.kind])
+    return np.asarray(answers.argmax(axis=1))
+
+
+_BESIDE = {"openvino": ["network.bin"]}
+"""Runtime → what belongs to its network's file."""
+
+
+def settled(
+    draft: Draft, network: NetworkFile, folder: Path, progress: Progress
+) -> ConvertedNetwork:
+    """Compare a draft's network with the original, and then put it into a folder."""
+    progress.show("comparing the answers of both networks")
+    agreement = require_agreement(draft, network)
+    if agreement.allowed_difference is not None:
+        progress.say(f"{network.runtime} in {network.precision} beside the original: {agreement}")
+    facts = draft.facts
+    if facts.without_heat_map:
+        progress.say(f"there will be no heat maps: {facts.without_heat_map}")
+    return ConvertedNetwork(
+        network=network,
+        heat_map=_moved(draft, network, folder),
+        input_tensor=facts.input_tensor,
+        height=facts.height,
+        width=facts.width,
+        layout=facts.layout,
+        dtype=facts.dtype,
+        output_tensor=facts.output_tensor,
+        kind=facts.kind,
+        activation=facts.activation,
+        versions=draft.versions,
+        agreement=agreement,
+    )
+
+
+def _moved(draft: Draft, network: NetworkFile, folder: Path) -> HeatMap | None:
+    """Move the files; how heat maps are made, if they can be."""
+    features = draft.facts.features_tensor
+    names = [network.file, *_BESIDE.get(network.runtime, [])]
+    try:
+        for name in [*names, HEAT_MAP_FILE] if features else names:
+            (draft.folder / name).rename(folder / name)
+    except OSError as error:
+        raise StorageError.on_writing(folder, error) from error
+    if not features:
+        return None
+    heat_map = NetworkFile(file=HEAT_MAP_FILE, runtime="onnxruntime")
+    return HeatMap(features=features, network=heat_map)

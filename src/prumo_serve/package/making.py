@@ -1,0 +1,243 @@
+"""A package made of a model: its network in a runtime's format, and all that it needs besides."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from prumo.errors import InputError
+from prumo.message import Message
+from prumo.report.language import language
+from prumo.version import __version__
+from prumo_serve.manifest import SEEN_FILE, Manifest, NetworkFile, Origin
+from prumo_serve.package import Package, is_package
+from prumo_serve.package.check import require_working
+from prumo_serve.package.content import validated
+from prumo_serve.package.terms import Terms, Wish, agreed_terms
+from prumo_serve.package.writing import completed, require_package_name, write_package
+from prumo_serve.source import recognized
+from prumo_serve.source.onnx_facts import facts
+from prumo_serve.source.onnx_file import checked_model, write_one_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.progress import Progress
+    from prumo.report.language import Language
+    from prumo_serve.manifest import HeatMap, Layout
+    from prumo_serve.source import Source
+
+
+ONNX_FILE = "network.onnx"
+
+
+@dataclass(frozen=True)
+class PackedNetwork:
+    """A network's files in a package's folder, and how they are asked."""
+
+    file: NetworkFile
+    input_tensor: str
+    height: int
+    width: int
+    layout: Layout
+    dtype: Literal["float32", "uint8"]
+    output_tensor: str
+    kind: Literal["scores", "probabilities"]
+    activation: Literal["softmax", "sigmoid"]
+    versions: dict[str, str]
+    heat_map: HeatMap | None = None
+
+
+def packed_network(source: Source, wish: Wish, folder: Path, progress: Progress) -> PackedNetwork:
+    """Put the network of a source into a folder, in the format of the wished runtime."""
+    if source.format == "onnx" and wish.runtime == "onnxruntime":
+        return _copied(source, wish, folder)
+    return _converted(source, wish, folder, progress)
+
+
+def _copied(source: Source, wish: Wish, folder: Path) -> PackedNetwork:
+    model = checked_model(source.path)
+    told = facts(model, source.path, wish.layout)
+    write_one_file(source.path, folder / ONNX_FILE)
+    return PackedNetwork(
+        file=NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=told.precision),
+        input_tensor=told.input_tensor,
+        height=_side(told.height, wish, source.path),
+        width=_side(told.width, wish, source.path),
+        layout=told.layout,
+        dtype=told.dtype,
+        output_tensor=told.output_tensor,
+        kind=told.kind,
+        activation=told.activation,
+        versions=told.versions,
+    )
+
+
+def _converted(source: Source, wish: Wish, folder: Path, progress: Progress) -> PackedNetwork:
+    from prumo_serve.convert import converted  # noqa: PLC0415 (ONNX files need none of it)
+
+    made = converted(
+        source.path,
+        source.format,
+        wish.runtime,
+        folder,
+        progress,
+        size_pixels=wish.size_pixels,
+        layout=wish.layout,
+    )
+    return PackedNetwork(
+        file=made.network,
+        input_tensor=made.input_tensor,
+        height=_side(made.height, wish, source.path),
+        width=_side(made.width, wish, source.path),
+        layout=made.layout,
+        dtype=made.dtype,
+        output_tensor=made.output_tensor,
+        kind=made.kind,
+        activation=made.activation,
+        versions=made.versions,
+        heat_map=made.heat_map,
+    )
+
+
+def _side(told_pixels: int | None, wish: Wish, path: Path) -> int:
+    if told_pixels is None and wish.size_pixels is None:
+        raise InputError(f"{path} takes images of any size: give --size, such as --size 224")
+    if told_pixels is not None and wish.size_pixels not in {None, told_pixels}:
+        raise InputError(
+            f"{path} takes images with sides of {told_pixels} pixels, not {wish.size_pixels}"
+        )
+    return told_pixels or wish.size_pixels or 0
+
+
+_DECISION_SUPPORT = Message("It is decision support and no diagnosis: a person decides.")
+_OTHER_DISEASES = Message(
+    "It does not judge macular oedema, nor glaucoma, occlusions or any other disease of the eye. A "
+    "photograph that is not referred may still show one."
+)
+_NOTHING_TOLD = Message(
+    "The model came without a card: nobody said what it was trained on and how often it is right. "
+    "Judge it on images with known labels before relying on it."
+)
+
+
+def given_card(path: Path) -> str:
+    """A card that somebody wrote."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the card cannot be read as text: {error}") from error
+
+
+def short_card(manifest: Manifest, language: Language) -> str:
+    """In Markdown, made of the manifest alone: always the same for the same model."""
+    return "\n\n".join(_paragraphs(manifest, language)) + "\n"
+
+
+def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
+    wanted, origin = manifest.input, manifest.origin
+    yield f"# {manifest.name}"
+    yield f"*{language.say('model card')}*"
+    yield language.say(
+        Message("Made of {name}, SHA-256 {sha256}.", {"name": origin.name, "sha256": origin.sha256})
+    )
+    if manifest.task != "classification":
+        yield language.say(_DECISION_SUPPORT)
+        yield language.say(_OTHER_DISEASES)
+    yield language.say(
+        Message(
+            "It takes images of {width} by {height} pixels and answers with one of these labels:",
+            {"width": wanted.width, "height": wanted.height},
+        )
+    )
+    yield "\n".join(f"- {language.say(label)}" for label in manifest.labels)
+    if manifest.points:
+        yield f"## {language.say('Operating points')}"
+        yield "\n".join(
+            "- "
+            + language.say(
+                Message(
+                    "{name}: refers from a probability of {threshold:.3f} on",
+                    {"name": point.name, "threshold": point.threshold},
+                )
+            )
+            for point in manifest.points
+        )
+    yield language.say(_NOTHING_TOLD)
+
+
+CARD_FILE = "card.md"
+
+
+def make_package(model: Path, wish: Wish, out: Path, progress: Progress) -> Manifest:
+    """Package a model as a framework wrote it, and ask it once before anything is written.
+
+    Raises:
+        InputError: The model cannot be packaged, or neither it nor the wish says how it is used.
+        UnavailableError: What converts or runs it is not installed.
+    """
+    if model.exists() and is_package(model):
+        raise InputError(
+            f"{model} is a package already: serve it as it is, see what it is with `prumo model "
+            "show`, or make it smaller or for another runtime with `prumo model convert`"
+        )
+    require_package_name(out)
+    progress.show(f"looking through {model}")
+    return make_package_of(recognized(model), wish, out, progress)
+
+
+def make_package_of(source: Source, wish: Wish, out: Path, progress: Progress) -> Manifest:
+    """Package a model that has been recognized."""
+    terms = agreed_terms(source, wish)
+    with tempfile.TemporaryDirectory(prefix="prumo-package-") as temporary:
+        content = Path(temporary)
+        network = packed_network(source, wish, content, progress)
+        manifest = _manifest(source, terms, network)
+        card = terms.card or short_card(manifest, language(wish.language_tag))
+        (content / CARD_FILE).write_text(card, encoding="utf-8")
+        if source.told.seen:
+            lines = (f"{digest}\n" for digest in source.told.seen)
+            (content / SEEN_FILE).write_text("".join(lines), encoding="ascii")
+        progress.show("asking the packaged network")
+        require_working(Package(content, completed(content, manifest)))
+        progress.show(f"writing {out}")
+        return write_package(content, manifest, out)
+
+
+def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
+    if terms.temperature != 1 and network.kind == "probabilities":
+        raise InputError(
+            f"{source.path} has a temperature of {terms.temperature:.4g}, but its network gives "
+            "probabilities, to which none can be applied"
+        )
+    document = {
+        "name": terms.name,
+        "created": terms.created,
+        "task": terms.task,
+        "labels": terms.labels,
+        "input": {
+            "tensor": network.input_tensor,
+            "height": network.height,
+            "width": network.width,
+            "layout": network.layout,
+            "dtype": network.dtype,
+            "normalization": terms.normalization,
+            "preprocessing": terms.preprocessing,
+        },
+        "output": {
+            "tensor": network.output_tensor,
+            "kind": network.kind,
+            "activation": network.activation,
+            "temperature": terms.temperature,
+        },
+        "points": terms.points,
+        "point": terms.point,
+        "network": network.file,
+        "heat_map": network.heat_map,
+        "origin": Origin(format=source.format, name=source.path.name, sha256=source.sha256),
+        "versions": {"prumo": __version__, **source.versions, **network.versions},
+        "card": CARD_FILE,
+    }
+    return validated(document, f"{source.path} cannot be packaged")

@@ -1,0 +1,157 @@
+"""How a model must be used: what it says itself, and what whoever packages it adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from prumo.errors import InputError, did_you_mean
+from prumo_serve.manifest import FundusPreprocessing, ImagePreprocessing, OperatingPoint
+from prumo_serve.source.retina import LABELS
+from prumo_serve.source.terms import NORMALIZATIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from prumo_serve.manifest import Layout, Normalization, RuntimeName, Task
+    from prumo_serve.source import Source, Told
+
+Fit = Literal["stretch", "crop", "pad"]
+
+
+class UntoldError(InputError):
+    """Neither the model nor its user says how it is used."""
+
+    def __init__(self, path: Path, missing: Mapping[str, str]) -> None:
+        flags = "".join(f"\n  {flag} ({meaning})" for flag, meaning in missing.items())
+        super().__init__(f"{path} does not tell how it is used; give also{flags}")
+        self.missing = missing
+        """Flags with an example, and what each of them means."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a user says about a model; empty or None where the model itself is to say it."""
+
+    name: str = ""
+    task: Task | None = None
+    labels: tuple[str, ...] = ()
+    size_pixels: int | None = None
+    """Side of the square that the network takes, where it would take any."""
+    normalization: str = ""
+    layout: Layout | None = None
+    fit: Fit | None = None
+    points: tuple[str, ...] = ()
+    """`NAME=THRESHOLD`, or the name of a point that the model has; the first decides."""
+    card: str = ""
+    language_tag: str = "en"
+    """Of the short card that a model gets which brings none."""
+    runtime: RuntimeName = "onnxruntime"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """All that a network needs besides itself to give an answer."""
+
+    name: str
+    created: str
+    task: Task
+    labels: tuple[str, ...]
+    normalization: Normalization | None
+    preprocessing: FundusPreprocessing | ImagePreprocessing
+    temperature: float
+    points: tuple[OperatingPoint, ...]
+    point: str
+    card: str
+
+
+def agreed_terms(source: Source, wish: Wish) -> Terms:
+    """What model and user say together; an error names all that neither of them says."""
+    told = source.told
+    _require_silence(source, wish)
+    task = told.task or wish.task or "classification"
+    labels = told.labels or wish.labels or LABELS.get(task, ())
+    normalization = told.normalization if told.normalization is not None else wish.normalization
+    points, point = _points(told, wish)
+    missing = {}
+    if not labels:
+        missing["--labels red,green,blue"] = "the classes in the order of its outputs"
+    if not normalization:
+        missing["--normalization NAME"] = f"its pixels: {', '.join(NORMALIZATIONS)}"
+    if task != "classification" and not point:
+        missing["--point NAME=THRESHOLD"] = "from which probability on it refers"
+    if missing:
+        raise UntoldError(source.path, missing)
+    _require_as_many(labels, source)
+    return Terms(
+        name=wish.name or told.name,
+        created=told.created,
+        task=task,
+        labels=labels,
+        normalization=_normalization(normalization),
+        preprocessing=told.preprocessing or ImagePreprocessing(fit=wish.fit or "stretch"),
+        temperature=told.temperature,
+        points=points,
+        point=point,
+        card=wish.card or told.card,
+    )
+
+
+def _require_silence(source: Source, wish: Wish) -> None:
+    """Refuse a wish about what the model itself says."""
+    told = source.told
+    spoken = {
+        "--task": told.task and wish.task and told.task != wish.task,
+        "--labels": told.labels and wish.labels,
+        "--fit": told.preprocessing and wish.fit,
+        "--normalization": told.normalization
+        and wish.normalization
+        and NORMALIZATIONS.get(wish.normalization, ...) != NORMALIZATIONS[told.normalization],
+    }
+    for flag, contradicts in spoken.items():
+        if contradicts:
+            raise InputError(f"{source.path} says itself how it is used: leave {flag} out")
+
+
+def _require_as_many(labels: tuple[str, ...], source: Source) -> None:
+    """Refuse another number of labels than the network has outputs, before it is converted."""
+    outputs = source.told.outputs
+    # One number can stand for two labels: the probability of the second.
+    if outputs is None or len(labels) == outputs or (outputs, len(labels)) == (1, 2):
+        return
+    raise InputError(
+        f"{source.path} gives {outputs} numbers for each image, but there are {len(labels)} "
+        "labels: give --labels one for each, in the order of its outputs"
+    )
+
+
+def _normalization(name: str) -> Normalization | None:
+    if name not in NORMALIZATIONS:
+        raise InputError(f"no normalization '{name}': {did_you_mean(name, NORMALIZATIONS)}")
+    return NORMALIZATIONS[name]
+
+
+def _points(told: Told, wish: Wish) -> tuple[tuple[OperatingPoint, ...], str]:
+    """All points, and the name of the one that decides."""
+    points = {point.name: point for point in told.points}
+    names = []
+    for text in wish.points:
+        name, equals, threshold = text.partition("=")
+        if equals:
+            points[name] = _point(name, threshold)
+        elif name not in points:
+            known = did_you_mean(name, points) if points else "give a threshold too: NAME=0.5"
+            raise InputError(f"the model has no operating point '{name}': {known}")
+        names.append(name)
+    return tuple(points.values()), names[0] if names else told.point
+
+
+def _point(name: str, threshold: str) -> OperatingPoint:
+    try:
+        return OperatingPoint(name=name, threshold=float(threshold))
+    except ValueError:
+        raise InputError(
+            f"--point {name}={threshold}: give a name without slashes, and as the threshold a "
+            "probability from 0 to 1"
+        ) from None

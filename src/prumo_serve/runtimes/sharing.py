@@ -1,0 +1,148 @@
+"""What runtimes raise, in words for a user."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib import import_module
+from threading import Condition
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+
+from prumo.errors import InputError, PrumoError, UnavailableError
+from prumo_serve.runtimes import NetworkError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+
+def imported(module: str, runtime: str, extra: str) -> Any:  # noqa: ANN401 (a module without types)
+    """The module of a runtime.
+
+    Raises:
+        UnavailableError: It is not installed, with the extra that brings it.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UnavailableError(
+            f"this network needs {runtime}: install it with pip install 'prumo[{extra}]' ({error})"
+        ) from error
+
+
+@contextmanager
+def loading(path: Path, runtime: str) -> Iterator[None]:
+    """Whatever a runtime raises here says that the file is not a network of its kind."""
+    try:
+        yield
+    except PrumoError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"{path} is not a network that {runtime} can load: {told(error)}"
+        ) from error
+
+
+@contextmanager
+def answering(runtime: str) -> Iterator[None]:
+    """Whatever a runtime raises here says that the network has no answer."""
+    try:
+        yield
+    except PrumoError:
+        raise
+    except Exception as error:
+        raise NetworkError(f"{runtime} could not compute the network: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """The words of an error in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
+
+
+def require_outputs(wanted: Iterable[str], known: tuple[str, ...]) -> None:
+    """Refuse an output that the network does not give."""
+    for name in wanted:
+        if name not in known:
+            raise NetworkError(f"the network gives no '{name}': it gives {', '.join(known)}")
+
+
+def closed() -> NetworkError:
+    """For a network that is asked after its end."""
+    return NetworkError("the network is closed")
+
+
+Thing = TypeVar("Thing")
+
+
+class Lent(Generic[Thing]):
+    """At most so many things, made when they are first needed, lent to one thread at a time."""
+
+    def __init__(self, make: Callable[[], Thing], most: int) -> None:
+        self._make = make
+        self._change = Condition()
+        self._unmade = most - 1
+        # The first one is made at once, so that what cannot be made is known at once.
+        self._free = [make()]
+        self.is_open = True
+
+    @contextmanager
+    def one(self) -> Iterator[Thing]:
+        """Borrow one; whoever comes when all are lent waits.
+
+        Raises:
+            NetworkError: They have been given up.
+        """
+        thing = self._taken()
+        try:
+            yield thing
+        finally:
+            with self._change:
+                if self.is_open:
+                    self._free.append(thing)
+                self._change.notify()
+
+    def close(self) -> None:
+        """Let all of them go; those that are lent go when they come back."""
+        with self._change:
+            self.is_open = False
+            self._free.clear()
+            self._change.notify_all()
+
+    def _taken(self) -> Thing:
+        with self._change:
+            self._change.wait_for(lambda: self._free or self._unmade or not self.is_open)
+            if not self.is_open:
+                raise closed()
+            if self._free:
+                return self._free.pop()
+            self._unmade -= 1
+        try:
+            return self._make()
+        except BaseException:
+            with self._change:
+                self._unmade += 1
+                self._change.notify()
+            raise
+
+
+if TYPE_CHECKING:
+    Run = Callable[[np.ndarray], Mapping[str, np.ndarray]]
+
+
+def run_in_pieces(run: Run, batch: np.ndarray, size: int | None) -> Mapping[str, np.ndarray]:
+    """Ask with pieces of exactly that size, the last one filled up; None takes any size at once."""
+    if size is None or len(batch) == size:
+        return run(batch)
+    answers = [run(_piece(batch, start, size)) for start in range(0, len(batch), size)]
+    return {
+        name: np.concatenate([answer[name] for answer in answers])[: len(batch)]
+        for name in answers[0]
+    }
+
+
+def _piece(batch: np.ndarray, start: int, size: int) -> np.ndarray:
+    piece = batch[start : start + size]
+    missing = size - len(piece)
+    return np.concatenate([piece, np.repeat(piece[-1:], missing, axis=0)]) if missing else piece

@@ -1,0 +1,122 @@
+"""What the server tells of itself: one line for each event, plain or JSON.
+
+Never bodies, names of files or values of headers: they may be of a patient.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from prumo.errors import PrumoError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prumo_serve.server.settings import LogFormat, LogLevel
+
+_LOG = logging.getLogger("prumo_serve.server")
+
+
+def set_up_log(log_format: LogFormat, level: LogLevel) -> None:
+    """Write events to the standard error from now on."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLine() if log_format == "json" else PlainLine())
+    _LOG.handlers = [handler]
+    _LOG.propagate = False
+    _LOG.setLevel(level.upper())
+    # Its own lines would tell the same again; what it calls an error is a defect.
+    uvicorn = logging.getLogger("uvicorn")
+    uvicorn.handlers = [handler]
+    uvicorn.propagate = False
+    uvicorn.setLevel(logging.ERROR)
+
+
+def log_event(text: str, fields: Mapping[str, object], level: int = logging.INFO) -> None:
+    """Tell of something that happened, with figures for programs."""
+    _LOG.log(level, text, extra={"fields": fields})
+
+
+@dataclass(frozen=True)
+class RequestRecord:
+    """What is kept of a request."""
+
+    method: str
+    route: str
+    """As the server knows it, never as it was asked for."""
+    status: int
+    seconds: float
+    received_bytes: int
+    sent_bytes: int
+
+
+def log_request(record: RequestRecord) -> None:
+    """Tell of a request that has been answered."""
+    if _LOG.isEnabledFor(logging.INFO):
+        milliseconds = f"{record.seconds * 1000:.1f} ms"
+        log_event(f"{record.method} {record.route} {record.status} {milliseconds}", asdict(record))
+
+
+def log_failure(error: Exception) -> None:
+    """Tell why the server ends; the traceback only of what is no error of a user's."""
+    _LOG.error("the model cannot be served: %s", error, exc_info=_unexpected(error))
+
+
+class LogProgress:
+    """Tells in the log how far a long job is, such as packaging a model that is none yet."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def say(self, text: str) -> None:
+        """Tell it."""
+        log_event(text, {"event": "progress"})
+
+    def show(self, text: str, detail: str = "") -> None:
+        """Tell it once; a log has no place for what changes often."""
+        del detail
+        if text != self._shown:
+            self.say(text)
+        self._shown = text
+
+
+class PlainLine(logging.Formatter):
+    """Time, level where it matters, text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record as a line, and the traceback of a defect below it."""
+        mark = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
+        line = f"{_time(record):%H:%M:%S} {mark}{record.getMessage()}"
+        return line if record.exc_info is None else f"{line}\n{_traceback(self, record)}"
+
+
+class JsonLine(logging.Formatter):
+    """An object with the event's figures as keys."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One record as a line, whatever is in it."""
+        document = {
+            "time": _time(record).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info is not None:
+            document["traceback"] = _traceback(self, record)
+        return json.dumps(document, default=str)
+
+
+def _unexpected(error: Exception) -> Exception | None:
+    return None if isinstance(error, PrumoError) else error
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, UTC)
+
+
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
+    return formatter.formatException(record.exc_info) if record.exc_info else ""

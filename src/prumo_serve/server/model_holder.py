@@ -1,0 +1,219 @@
+"""The model that is served: opened, loaded and warmed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prumo_serve.manifest import MANIFEST_FILE
+from prumo_serve.package.content import require_unchanged
+from prumo_serve.preprocessing import preprocessing
+from prumo_serve.probability import probabilities_of
+from prumo_serve.runtimes import Resources, load_network
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from prumo_serve.manifest import Manifest
+    from prumo_serve.package import Package
+    from prumo_serve.preprocessing import Preprocessing
+    from prumo_serve.runtimes import LoadedNetwork
+    from prumo_serve.server.settings import Settings
+
+
+HEAT_MAP_OUTPUT = "heat_map"
+"""What the small network beside a network calls the map that it makes."""
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """All that an answer needs; may be asked from several threads at once."""
+
+    package: Package
+    network: LoadedNetwork
+    heat_map: LoadedNetwork | None
+    """None where the package has none, or the settings want none."""
+    preprocessing: Preprocessing
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the model is."""
+        return self.package.manifest
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its networks can answer now."""
+        return self.network.is_ready and (self.heat_map is None or self.heat_map.is_ready)
+
+    def scores(
+        self, batch: np.ndarray, wants_heat_map: Sequence[bool]
+    ) -> tuple[np.ndarray, list[np.ndarray | None]]:
+        """A row of scores for each image, and heat maps of those that want one."""
+        output, described = self.manifest.output.tensor, self.manifest.heat_map
+        wanted = [number for number, wants in enumerate(wants_heat_map) if wants]
+        if not wanted or self.heat_map is None or described is None:
+            return self.network.run(batch, [output])[output], [None] * len(batch)
+        outputs = self.network.run(batch, [output, described.features])
+        heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_OUTPUT])
+        found: list[np.ndarray | None] = [None] * len(batch)
+        for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_OUTPUT], strict=True):
+            found[number] = heat_map
+        return outputs[output], found
+
+    def warm(self) -> None:
+        """Ask for a first answer, which is slower than all others, before anybody waits for it.
+
+        Raises:
+            ScoresError: The network does not give what its manifest says.
+        """
+        wanted = self.manifest.input
+        shape = (wanted.height, wanted.width, 3)
+        if wanted.layout == "NCHW":
+            shape = (3, wanted.height, wanted.width)
+        scores, _ = self.scores(np.zeros((1, *shape), wanted.dtype), [self.heat_map is not None])
+        probabilities_of(scores[0], self.manifest.output, len(self.manifest.labels))
+
+    def close_networks(self) -> None:
+        """Let go of the networks; the package stays."""
+        self.network.close()
+        if self.heat_map:
+            self.heat_map.close()
+
+
+def loaded_model(package: Package, settings: Settings) -> ServedModel:
+    """Load the networks of a package and warm them.
+
+    Raises:
+        PrumoError: Whatever is wrong with them.
+    """
+    manifest = package.manifest
+    resources = Resources(threads=settings.threads, callers=settings.workers)
+    with ExitStack() as opened:
+        runtime = settings.runtime or manifest.network.runtime
+        network = load_network(package.network_path, runtime, resources)
+        opened.callback(network.close)
+        heat_map = _heat_map(package, resources) if settings.heat_maps else None
+        if heat_map:
+            opened.callback(heat_map.close)
+        made = preprocessing(manifest, settings.limits.pixels)
+        model = ServedModel(package, network, heat_map, made)
+        model.warm()
+        opened.pop_all()
+    return model
+
+
+def model_files(settings: Settings, package: Package) -> tuple[Path, ...]:
+    """Those that the answers depend on; a change of one on disk must be noticed."""
+    files = [package.folder / name for name in (MANIFEST_FILE, *package.manifest.files)]
+    if settings.model.is_file():
+        files.append(settings.model)
+    return tuple(files)
+
+
+def _heat_map(package: Package, resources: Resources) -> LoadedNetwork | None:
+    path, described = package.heat_map_path, package.manifest.heat_map
+    if path is None or described is None:
+        return None
+    return load_network(path, described.network.runtime, resources)
+
+
+_LOG = logging.getLogger("prumo_serve.server")
+# Ours: a process that dies at once must not be started all the time.
+_FIRST_PAUSE_SECONDS = 0.5
+_LONGEST_PAUSE_SECONDS = 30.0
+
+
+class LivingModel:
+    """The model as it is now, and whether it still answers."""
+
+    def __init__(self, model: ServedModel, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._is_closed = threading.Event()
+        self.current = model
+        self.is_broken = False
+
+    def is_answering(self) -> bool:
+        """Whether it would answer now; a network that died unnoticed is loaded again."""
+        if not self.is_broken and not self.current.is_ready:
+            self._renew()
+        return not self.is_broken
+
+    def examine(self) -> None:
+        """Ask the network something; if it cannot answer, it is loaded again."""
+        try:
+            self.current.warm()
+        except Exception:  # noqa: BLE001 (whatever it is, the network does not answer)
+            self._renew()
+
+    def close(self) -> None:
+        """Let go of the networks; the package stays."""
+        self._is_closed.set()
+        self.current.close_networks()
+
+    def _renew(self) -> None:
+        """Load the network again beside the workers, once however many notice its end."""
+        with self._lock:
+            if self.is_broken:
+                return
+            self.is_broken = True
+        threading.Thread(target=self._load_again, name="prumo-renewal", daemon=True).start()
+
+    def _load_again(self) -> None:
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        while not self._is_closed.wait(pause_seconds):
+            try:
+                renewed = self._loaded_again()
+            except Exception as error:  # noqa: BLE001 (it is tried again until the server ends)
+                _LOG.error("the network cannot be loaded again: %s", error)
+                pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
+                continue
+            failed, self.current = self.current, renewed
+            self.is_broken = False
+            _LOG.warning("the network has been loaded again")
+            failed.close_networks()
+            return
+
+    def _loaded_again(self) -> ServedModel:
+        package = self.current.package
+        # Another model must not take its place unnoticed.
+        require_unchanged(package.folder, package.manifest, package.folder)
+        return loaded_model(package, self._settings)
+
+
+_LEAST_SECONDS_BETWEEN = 1.0
+
+
+class FileWatch:
+    """Looks only when it is asked, and not more than once in a second: an idle server rests."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._seen = {file: _mark(file) for file in files}
+        self._looked = monotonic()
+        self._changed = ""
+
+    def changed(self) -> str:
+        """The name of a file that was changed, replaced or removed; empty where none was.
+
+        One that was changed stays so: nobody knows what was read of it.
+        """
+        if not self._changed and monotonic() - self._looked >= _LEAST_SECONDS_BETWEEN:
+            self._looked = monotonic()
+            different = (file.name for file, mark in self._seen.items() if _mark(file) != mark)
+            self._changed = next(different, "")
+        return self._changed
+
+
+def _mark(file: Path) -> tuple[int, ...] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

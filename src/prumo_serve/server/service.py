@@ -1,0 +1,191 @@
+"""The state that all requests share: what is served, and whether it can be."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from functools import cached_property
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from prumo_serve.server.boundary import ByteBudget
+from prumo_serve.server.log import LogProgress, log_event
+from prumo_serve.server.refusal import not_ready
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prumo_serve.manifest import Manifest
+    from prumo_serve.package import Package
+    from prumo_serve.server.engine import Engine
+    from prumo_serve.server.metrics import Metrics
+    from prumo_serve.server.model_holder import FileWatch, LivingModel, ServedModel
+    from prumo_serve.server.queue import Outcome
+    from prumo_serve.server.settings import Settings
+
+# Ours: for loading to come to its end, which is the cleanest one.
+_END_SECONDS = 1.0
+
+
+class Service:
+    """Begins without a model; a thread loads it while the server answers that it is not ready."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.bodies = ByteBudget(settings.limits.waiting_bytes)
+        self.is_draining = False
+        self.failure: Exception | None = None
+        """Why the model could not be loaded."""
+        self._began = monotonic()
+        self._lock = threading.Lock()
+        self._act: Callable[[Exception], None] | None = None
+        self._loading: threading.Thread | None = None
+        self._package: Package | None = None
+        self._model: LivingModel | None = None
+        self._engine: Engine | None = None
+        self._watch: FileWatch | None = None
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """What is counted; imported when it is first needed, while the model loads."""
+        from prumo_serve.server.metrics import Metrics  # noqa: PLC0415
+
+        return Metrics()
+
+    def begin_loading(self) -> None:
+        """Load the model in a thread of its own; only the first call does something."""
+        if self._loading is None:
+            # What a start makes is kept: looking for garbage in it would only take longer.
+            gc.disable()
+            self._loading = threading.Thread(target=self._load, name="prumo-loading", daemon=True)
+            self._loading.start()
+
+    def wait_until_loaded(self, seconds: float) -> bool:
+        """Whether loading has ended, well or not, after so long at most."""
+        if self._loading is None:
+            return False
+        self._loading.join(seconds)
+        return not self._loading.is_alive()
+
+    def on_failure(self, act: Callable[[Exception], None]) -> None:
+        """Act, in any thread, if the model cannot be loaded; also if that is known already."""
+        with self._lock:
+            self._act = act
+            failure = self.failure
+        if failure is not None:
+            act(failure)
+
+    def why_not_ready(self) -> str:
+        """A reason in words; empty where requests are answered well and soon."""
+        if self.is_draining:
+            return "the server is shutting down"
+        if self.failure is not None:
+            return "the model could not be loaded"
+        if self._engine is None or self._model is None or self._watch is None:
+            return "the model is being loaded"
+        if not self._model.is_answering():
+            return "the network has failed and is being loaded again"
+        if changed := self._watch.changed():
+            return f"{changed} of the model was changed on disk; start the server again"
+        return ""
+
+    @property
+    def waiting_images(self) -> int:
+        """Those that were let in and are not being computed yet."""
+        return 0 if self._engine is None else self._engine.waiting_images
+
+    @property
+    def engine(self) -> Engine:
+        """What answers.
+
+        Raises:
+            Refusal: The model has not been loaded yet.
+        """
+        if self._engine is None:
+            raise not_ready(self.why_not_ready())
+        return self._engine
+
+    @property
+    def model(self) -> ServedModel:
+        """What is served.
+
+        Raises:
+            Refusal: It has not been loaded yet.
+        """
+        if self._model is None:
+            raise not_ready(self.why_not_ready())
+        return self._model.current
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a thread still loads or computes, also after `close`."""
+        is_loading = self._loading is not None and self._loading.is_alive()
+        return is_loading or (self._engine is not None and self._engine.is_busy)
+
+    def close(self) -> None:
+        """Finish what was begun and let go of the model."""
+        if self._loading is not None:
+            self._loading.join(_END_SECONDS)
+        if self._engine is not None:
+            self._engine.close()
+        if self._model is not None:
+            self._model.close()
+        if self._package is not None:
+            self._package.close()
+
+    def _load(self) -> None:
+        try:
+            self._open()
+        except Exception as error:  # noqa: BLE001 (whoever runs the server decides what to do)
+            with self._lock:
+                self.failure = error
+                act = self._act
+            if act is not None:
+                act(error)
+        finally:
+            # The modules and the model stay; later searches, which hold up requests, pass by them.
+            gc.freeze()
+            gc.enable()
+
+    def _open(self) -> None:
+        # Imported here, in the thread that loads, while others start to listen.
+        from prumo_serve.package import open_or_package  # noqa: PLC0415
+        from prumo_serve.runtimes.memory import give_back_freed_memory  # noqa: PLC0415
+        from prumo_serve.server.engine import Engine  # noqa: PLC0415
+        from prumo_serve.server.model_holder import (  # noqa: PLC0415
+            FileWatch,
+            LivingModel,
+            loaded_model,
+            model_files,
+        )
+
+        self._package = package = open_or_package(self.settings.model, LogProgress())
+        # Before the network is read, so that no change falls between.
+        watch = FileWatch(model_files(self.settings, package))
+        served = loaded_model(package, self.settings)
+        give_back_freed_memory()
+        self._watch = watch
+        self._model = LivingModel(served, self.settings)
+        self._engine = Engine(self._model, self.settings, self._count_image)
+        self._tell_ready(served.manifest)
+
+    def _count_image(self, outcome: Outcome) -> None:
+        self.metrics.count_image(outcome)
+
+    def _tell_ready(self, manifest: Manifest) -> None:
+        seconds = monotonic() - self._began
+        runtime = self.settings.runtime or manifest.network.runtime
+        settings = self.settings
+        log_event(
+            f"ready after {seconds:.2f} s: {manifest.name} {manifest.version} on {runtime} "
+            f"({manifest.network.precision}), {settings.workers} x {settings.threads} threads, "
+            f"batches up to {settings.max_batch}",
+            {
+                "event": "ready",
+                "seconds": round(seconds, 3),
+                "model": manifest.name,
+                "version": manifest.version,
+                "runtime": runtime,
+                "precision": manifest.network.precision,
+            },
+        )

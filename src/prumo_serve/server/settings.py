@@ -1,0 +1,223 @@
+"""Settings from what a user and an environment say: flags first, then variables, then customs."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
+
+from prumo.errors import InputError
+from prumo.machine.cgroup import quota_cores
+from prumo.machine.cpu import usable_cores
+from prumo_serve.preprocessing import MOST_PIXELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from prumo_serve.manifest import RuntimeName
+
+
+LogFormat = Literal["plain", "json"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+MEBIBYTE = 1024**2
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may cost the server."""
+
+    body_bytes: int = 25 * MEBIBYTE
+    """As much as SageMaker passes on."""
+    pixels: int = MOST_PIXELS
+    """Of one image."""
+    header_bytes: int = 16 * 1024
+    header_seconds: float = 10.0
+    """To send the headers, from the connection or from their first byte on."""
+    body_seconds: float = 30.0
+    """To send the body."""
+    queued_images: int = 256
+    """That wait for their turn."""
+    waiting_bytes: int = 256 * MEBIBYTE
+    """Of all bodies together that are being received or wait."""
+    timeout_seconds: float = 55.0
+    """From the whole body to the answer: less than the 60 s after which SageMaker gives up."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything but the model itself."""
+
+    model: Path
+    host: str = "127.0.0.1"
+    port: int = 8080
+    """0 takes a free one."""
+    stack: str = "lean"
+    workers: int = 1
+    """That compute at the same time: threads of one process (lean), or processes (nginx)."""
+    threads: int = 1
+    """Of the runtime, for each worker."""
+    max_batch: int = 2
+    max_wait_seconds: float = 0.0
+    """That a batch which is not full waits for more."""
+    runtime: RuntimeName | None = None
+    """In place of the one that the model was packaged for."""
+    heat_maps: bool = True
+    """Whether those are made that are asked for."""
+    limits: Limits = Limits()
+    log_level: LogLevel = "info"
+    log_format: LogFormat = "plain"
+
+    def to_json(self) -> str:
+        """For another process of a stack, which reads it with `from_json`."""
+        return json.dumps(asdict(self), default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """What `to_json` wrote."""
+        values = json.loads(text)
+        values["model"] = Path(values["model"])
+        values["limits"] = Limits(**values["limits"])
+        return cls(**values)
+
+
+CONTAINER_MODEL = Path("/opt/ml/model")
+"""Where SageMaker unpacks a model."""
+
+# A container is reached from outside of it; a laptop with photographs of patients must not be.
+_CONTAINER_HOST = "0.0.0.0"  # noqa: S104
+_LEVELS = {
+    "debug": "debug",
+    "info": "info",
+    "warning": "warning",
+    "error": "error",
+    # As Python numbers and names them, which is how SageMaker's own containers are told.
+    "critical": "error",
+    "10": "debug",
+    "20": "info",
+    "30": "warning",
+    "40": "error",
+    "50": "error",
+}
+# Ours: on one thread an image costs the same alone as with others (MobileNet 15.1, 14.9, 15.6 and
+# 17.6 ms in batches of 1, 2, 4 and 8, VGG19 no less either), while memory grows with the batch.
+_BATCH_IMAGES_PER_THREAD = 2
+_Number = TypeVar("_Number", int, float)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What a user said; None where nothing was."""
+
+    model: Path | None = None
+    host: str | None = None
+    port: int | None = None
+    stack: str = Settings.stack
+    workers: int | None = None
+    threads: int | None = None
+    max_batch: int | None = None
+    max_wait_ms: float = Settings.max_wait_seconds * 1000
+    queue: int = Limits.queued_images
+    timeout_seconds: float | None = None
+    max_body_mb: float | None = None
+    max_pixels: int = Limits.pixels
+    runtime: RuntimeName | None = None
+    heat_maps: bool = Settings.heat_maps
+    log_level: LogLevel | None = None
+    log_format: LogFormat = Settings.log_format
+
+
+def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
+    """The settings that both together mean.
+
+    Raises:
+        InputError: A variable has a value that it cannot have; it is named.
+    """
+    model = flags.model or Path(environment.get("SM_MODEL_DIR") or CONTAINER_MODEL)
+    in_container = flags.model is None or model == CONTAINER_MODEL
+    workers, threads = _shares(flags, environment)
+    port = _first(flags.port, _number(environment, "SAGEMAKER_BIND_TO_PORT", int, 0, 65535))
+    return Settings(
+        model=model,
+        host=flags.host or (_CONTAINER_HOST if in_container else Settings.host),
+        port=Settings.port if port is None else port,
+        stack=flags.stack,
+        workers=workers,
+        threads=threads,
+        max_batch=flags.max_batch or _BATCH_IMAGES_PER_THREAD * threads,
+        max_wait_seconds=flags.max_wait_ms / 1000,
+        runtime=flags.runtime,
+        heat_maps=flags.heat_maps,
+        limits=_limits(flags, environment),
+        log_level=flags.log_level or _log_level(environment),
+        log_format=flags.log_format,
+    )
+
+
+def _limits(flags: Flags, environment: Mapping[str, str]) -> Limits:
+    timeout_seconds = _first(
+        flags.timeout_seconds,
+        _number(environment, "SAGEMAKER_MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
+        _number(environment, "MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
+    )
+    body_mb = _first(
+        flags.max_body_mb,
+        _number(environment, "SAGEMAKER_MAX_PAYLOAD_IN_MB", float, 0.001, 4096),
+    )
+    body_bytes = Limits.body_bytes if body_mb is None else int(body_mb * MEBIBYTE)
+    return Limits(
+        body_bytes=body_bytes,
+        pixels=flags.max_pixels,
+        queued_images=flags.queue,
+        # Room for several of the largest, or one of them would keep all others out.
+        waiting_bytes=max(Limits.waiting_bytes, 4 * body_bytes),
+        timeout_seconds=Limits.timeout_seconds if timeout_seconds is None else timeout_seconds,
+    )
+
+
+def _shares(flags: Flags, environment: Mapping[str, str]) -> tuple[int, int]:
+    """Workers and the threads of each, so that together they fill the cores and no more."""
+    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
+    workers = _first(
+        flags.workers,
+        _number(environment, "SAGEMAKER_MODEL_SERVER_WORKERS", int, 1, 1024),
+        _number(environment, "MODEL_SERVER_WORKERS", int, 1, 1024),
+    )
+    if workers is None:
+        workers = max(1, cores // (flags.threads or 1))
+    return workers, flags.threads or max(1, cores // workers)
+
+
+def _log_level(environment: Mapping[str, str]) -> LogLevel:
+    name = "SAGEMAKER_CONTAINER_LOG_LEVEL"
+    value = environment.get(name, "").strip().lower() or Settings.log_level
+    if value not in _LEVELS:
+        raise InputError(f"{name}={value}: must be one of {', '.join(_LEVELS)}")
+    return cast("LogLevel", _LEVELS[value])
+
+
+def _number(
+    environment: Mapping[str, str],
+    name: str,
+    kind: Callable[[str], _Number],
+    least: _Number,
+    most: _Number,
+) -> _Number | None:
+    """A variable's value; None where it is not set or empty."""
+    text = environment.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or not least <= value <= most:
+        whole = "a whole number" if kind is int else "a number"
+        raise InputError(f"{name}={text}: must be {whole} from {least} to {most}")
+    return value
+
+
+def _first(*values: _Number | None) -> _Number | None:
+    return next((value for value in values if value is not None), None)

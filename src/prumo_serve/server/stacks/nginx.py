@@ -1,0 +1,304 @@
+"""NGINX before Gunicorn, with a process for each worker, as study 3 has it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from http import HTTPStatus
+from importlib.util import find_spec
+from math import ceil
+from pathlib import Path
+from string import Template
+from typing import IO, TYPE_CHECKING
+
+from prumo.errors import PrumoError, UnavailableError
+from prumo_serve.server.log import log_event, set_up_log
+from prumo_serve.server.refusal import Refusal, malformed, not_ready, too_large, took_too_long
+from prumo_serve.server.stacks.listening import listening_socket, tell_address
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prumo_serve.server.settings import Limits, Settings
+
+
+DRAIN_SECONDS = 20
+"""For the requests under way, of the 30 s that platforms leave to a server that is to end."""
+READY_FILE = "ready"
+"""There from the first worker on that has loaded its model, which it describes."""
+DRAINING_FILE = "draining"
+"""There while the server ends, and says that it is not ready."""
+# So much more than the workers have themselves, so that theirs is the error that is told.
+_ANSWER_MARGIN_SECONDS = 5
+
+# SageMaker wants it back with every answer.
+_ECHO = "X-Amzn-SageMaker-Custom-Attributes"
+
+
+class _Template(Template):
+    # NGINX itself has the dollar.
+    delimiter = "%"
+
+
+def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
+    """The content of `nginx.conf`, with all that NGINX writes in the folder.
+
+    Args:
+        settings: Of the whole server.
+        folder: For sockets and temporary files.
+        address: Where NGINX listens, as its directive `listen` wants it.
+    """
+    limits = settings.limits
+    template = _Template(Path(__file__).with_name("nginx.conf.template").read_text("utf-8"))
+    return template.substitute(
+        folder=folder,
+        address=address,
+        ready=folder / READY_FILE,
+        draining=folder / DRAINING_FILE,
+        workers=_lines(
+            8,
+            *(
+                # Never given up: what waits at its socket, the successor of a dead worker answers.
+                f"server unix:{worker_socket(folder, index)} max_fails=0;"
+                for index in range(settings.workers)
+            ),
+        ),
+        refusals=_refusals(limits),
+        body_bytes=limits.body_bytes,
+        body_seconds=ceil(limits.body_seconds),
+        header_seconds=ceil(limits.header_seconds),
+        header_bytes=limits.header_bytes,
+        answer_seconds=ceil(limits.timeout_seconds) + _ANSWER_MARGIN_SECONDS,
+        drain_seconds=DRAIN_SECONDS,
+    )
+
+
+def worker_socket(folder: Path, index: int) -> Path:
+    """Where a worker listens. Each has its own, so that NGINX can spread requests evenly."""
+    return folder / f"worker-{index}.sock"
+
+
+def _refusals(limits: Limits) -> str:
+    """What NGINX refuses by itself, in the form of all other errors."""
+    by_code = {
+        "400 405 414 501": malformed("the request is not HTTP as this server speaks it"),
+        "413": too_large(f"the body is larger than {limits.body_bytes} bytes"),
+        "494": Refusal(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "headers_too_large",
+            f"the headers are larger than {limits.header_bytes} bytes",
+        ),
+        "502 503": not_ready("no worker is ready to answer"),
+        "504": took_too_long("the time limit came before the answer"),
+    }
+    lines = []
+    for codes, refusal in by_code.items():
+        path = f"/refusals/{refusal.kind}"
+        lines += [
+            f"error_page {codes} ={refusal.status.value} {path};",
+            f"location = {path} {{",
+            "    internal;",
+            "    access_log /dev/stderr refusal;",
+            *(f"    add_header {name} {value} always;" for name, value in refusal.headers.items()),
+            f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;",
+            f"    return {refusal.status.value} '{json.dumps(refusal.document)}';",
+            "}",
+        ]
+    return _lines(8, *lines)
+
+
+def _lines(indent: int, *lines: str) -> str:
+    return "\n".join(f"{' ' * indent}{line}" for line in lines)
+
+
+SETTINGS_VARIABLE = "PRUMO_SERVE_SETTINGS"
+"""Where a worker finds its settings, as `Settings.to_json` writes them."""
+FOLDER_VARIABLE = "PRUMO_SERVE_FOLDER"
+"""Where it finds what it shares with NGINX."""
+_TETHER = Path(__file__).with_name("tether.py")
+# Debian keeps it where only root's PATH looks.
+_PROGRAM_FOLDERS = (os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin")
+_LOOK_SECONDS = 0.1
+# Ours: for requests that are on their way over connections which are open already.
+_GRACE_SECONDS = 1.0
+# All together stay below the 30 s after which platforms kill.
+_NGINX_END_SECONDS = DRAIN_SECONDS + 1
+_GUNICORN_END_SECONDS = 6
+# As the configuration writes them, and as NGINX itself does when it cannot go on:
+# `2026/01/02 03:04:05 [emerg] 12#12: *3 what happened, client: ADDRESS, …, host: "HEADER"`
+_REFUSAL_LINE = re.compile(r"refusal (\d+) ([\d.]+) (\d+) (\d+)\n")
+_TROUBLE_LINE = re.compile(r"\S+ \S+ \[(?:alert|emerg)\] \S+ (?:\*\d+ )?(.*?)(?:, client: .*)?\n")
+
+
+class StackError(PrumoError):
+    """A part of the stack ended though nobody asked it to."""
+
+
+def run(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code.
+
+    Raises:
+        PrumoError: The address is taken, a program is missing, or one of them has ended.
+    """
+    program = _nginx_program()
+    set_up_log(settings.log_format, settings.log_level)
+    ending = threading.Event()
+    with (
+        _set_by_signal(ending),
+        tempfile.TemporaryDirectory(prefix="prumo-serve-") as name,
+        listening_socket(settings) as listening,
+    ):
+        folder = Path(name)
+        # NGINX's worker is another user where root starts it, and must reach the sockets.
+        folder.chmod(0o711)
+        tell_address(listening, settings)
+        nginx = _started_nginx(program, settings, folder, listening)
+        listening.close()
+        gunicorn = _started_gunicorn(settings, folder)
+        try:
+            _supervise({"NGINX": nginx, "Gunicorn": gunicorn}, ending)
+            _drain(folder, ending)
+        finally:
+            _end(nginx, signal.SIGQUIT, _NGINX_END_SECONDS)
+            _end(gunicorn, signal.SIGTERM, _GUNICORN_END_SECONDS)
+    log_event("ended", {"event": "ended"})
+    return 0
+
+
+def _nginx_program() -> str:
+    if find_spec("gunicorn") is None or find_spec("uvicorn_worker") is None:
+        raise UnavailableError("the stack nginx needs Gunicorn: pip install 'prumo[serve]'")
+    program = shutil.which("nginx", path=os.pathsep.join(_PROGRAM_FOLDERS))
+    if program is None:
+        raise UnavailableError(
+            "the stack nginx needs NGINX, which is not installed; on Debian and Ubuntu: "
+            "apt install nginx. Without it: --stack lean"
+        )
+    return program
+
+
+def _started_nginx(
+    program: str, settings: Settings, folder: Path, listening: socket.socket
+) -> subprocess.Popen[str]:
+    host, port = listening.getsockname()[:2]
+    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    configuration = folder / "nginx.conf"
+    configuration.write_text(nginx_configuration(settings, folder, address), encoding="utf-8")
+    words = [program, "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
+    # By this variable NGINX itself hands open sockets to its successor when it is upgraded.
+    variables = {"NGINX": f"{listening.fileno()};"}
+    process = _started(
+        [*words, "-g", "daemon off;"],
+        variables,
+        stderr=subprocess.PIPE,
+        pass_fds=[listening.fileno()],
+    )
+    threading.Thread(target=_tell, args=[process.stderr], daemon=True).start()
+    return process
+
+
+def _started_gunicorn(settings: Settings, folder: Path) -> subprocess.Popen[str]:
+    metrics = folder / "metrics"
+    metrics.mkdir(mode=0o700)
+    worker = replace(settings, model=settings.model.absolute(), workers=1)
+    sockets = [f"unix:{worker_socket(folder, index)}" for index in range(settings.workers)]
+    words = [sys.executable, "-m", "gunicorn", "--config", f"python:{__package__}.gunicorn_pool"]
+    return _started(
+        [*words, "--workers", str(settings.workers), *(f"--bind={name}" for name in sockets)],
+        {
+            SETTINGS_VARIABLE: worker.to_json(),
+            FOLDER_VARIABLE: str(folder),
+            # Prometheus' own.
+            "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        },
+    )
+
+
+def _started(
+    command: Sequence[str],
+    variables: dict[str, str],
+    *,
+    stderr: int | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[str]:
+    """A process that ends with this one, and that Ctrl-C reaches only through this one."""
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), *command],
+        env=dict(os.environ) | variables,
+        stdin=subprocess.DEVNULL,
+        stderr=stderr,
+        pass_fds=pass_fds,
+        process_group=0,
+        text=True,
+        errors="replace",
+    )
+
+
+def _supervise(processes: Mapping[str, subprocess.Popen[str]], ending: threading.Event) -> None:
+    """Return when the stack is to end; Gunicorn itself looks after its workers."""
+    while not ending.wait(_LOOK_SECONDS):
+        for name, process in processes.items():
+            if process.poll() is not None:
+                raise StackError(
+                    f"{name} has ended with code {process.returncode}, so that nothing can be "
+                    "answered any more; why, it should have told above"
+                )
+
+
+def _drain(folder: Path, ending: threading.Event) -> None:
+    """Before it stops listening, say that the server is not ready, and hang up after answers."""
+    log_event("shutting down", {"event": "draining"})
+    (folder / DRAINING_FILE).touch()
+    ending.clear()
+    ending.wait(_GRACE_SECONDS)
+
+
+def _end(process: subprocess.Popen[str], number: signal.Signals, seconds: float) -> None:
+    """Ask a process to end; what is left of it and its children after that long is killed."""
+    process.send_signal(number)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(seconds)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def _set_by_signal(event: threading.Event) -> Iterator[None]:
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: event.set()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _tell(lines: IO[str]) -> None:
+    """Pass on what NGINX says, in the form of the other lines and without who asked what."""
+    for line in lines:
+        if refusal := _REFUSAL_LINE.fullmatch(line):
+            status, seconds, received, sent = refusal.groups()
+            log_event(
+                f"refused by NGINX {status} {float(seconds) * 1000:.1f} ms",
+                {
+                    "event": "refusal",
+                    "status": int(status),
+                    "seconds": float(seconds),
+                    "received_bytes": int(received),
+                    "sent_bytes": int(sent),
+                },
+            )
+        elif trouble := _TROUBLE_LINE.fullmatch(line):
+            log_event(f"NGINX: {trouble[1]}", {"event": "trouble"}, logging.ERROR)

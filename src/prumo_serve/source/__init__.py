@@ -1,0 +1,98 @@
+"""Models as frameworks write them: one file for each format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from prumo.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prumo_serve.manifest import FundusPreprocessing, OperatingPoint, Task
+
+OriginFormat = Literal["retina", "keras", "saved_model", "pytorch", "onnx"]
+_KERAS_ENDINGS = {".keras", ".h5", ".hdf5"}
+_PICKLES = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
+_KNOWN = (
+    "Known are: a folder that `prumo retina train` wrote, a Keras file (.keras, .h5), a SavedModel "
+    "folder, a PyTorch export (.pt2), and an ONNX file (.onnx)."
+)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a model says about its own use; None where it does not say."""
+
+    name: str
+    created: str = ""
+    task: Task | None = None
+    labels: tuple[str, ...] | None = None
+    outputs: int | None = None
+    """How many numbers its network gives for each image."""
+    normalization: str | None = None
+    """A name as `prumo_serve.source.terms` knows it."""
+    preprocessing: FundusPreprocessing | None = None
+    temperature: float = 1.0
+    points: tuple[OperatingPoint, ...] = ()
+    point: str = ""
+    card: str = ""
+    """In Markdown."""
+    seen: tuple[str, ...] = ()
+    """The SHA-256 of each photograph that it was made from, in their order."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model to be packaged. Nothing of it has been run, and nothing in it would run by itself."""
+
+    path: Path
+    """The file or folder that holds the network."""
+    format: OriginFormat
+    sha256: str
+    """Of the file, or of the names and hashes of a folder's files."""
+    told: Told
+    versions: dict[str, str] = field(default_factory=dict)
+    """Of what wrote it."""
+
+
+def recognized(path: Path) -> Source:
+    """The model at a path, looked through before anything opens it.
+
+    Raises:
+        InputError: It is no model, or one that could run code, with what to give instead.
+    """
+    if not path.exists():
+        raise InputError(f"there is no model {path}")
+    if path.is_dir():
+        return _of_folder(path)
+    if path.suffix in _KERAS_ENDINGS:
+        from prumo_serve.source import keras_file  # noqa: PLC0415 (one format, one import)
+
+        return keras_file.source(path)
+    if path.suffix == ".pt2":
+        from prumo_serve.source import pytorch_export  # noqa: PLC0415 (as above)
+
+        return pytorch_export.source(path)
+    if path.suffix == ".onnx":
+        from prumo_serve.source import onnx_file  # noqa: PLC0415 (as above)
+
+        return onnx_file.source(path)
+    if path.suffix in _PICKLES:
+        raise InputError(
+            f"{path} is a pickle of PyTorch's or Python's, which runs code when it is opened and "
+            "holds no network that runs by itself. Save the model with "
+            "torch.export.save(torch.export.export(model, (example,)), 'model.pt2') and give that."
+        )
+    raise InputError(f"{path} is no model that can be packaged. {_KNOWN}")
+
+
+def _of_folder(path: Path) -> Source:
+    from prumo_serve.source import retina, saved_model  # noqa: PLC0415 (as above)
+
+    if (path / saved_model.GRAPH_FILE).is_file():
+        return saved_model.source(path)
+    if retina.is_model(path):
+        return retina.source(path)
+    raise InputError(f"{path} is no model that can be packaged. {_KNOWN}")
