@@ -20,9 +20,9 @@ from benchmarks import (
     training_overhead,
 )
 from benchmarks.fundus_faults import FAULTS
-from fundus_factory import fundus, write_photograph, write_photographs
 from prumo.results.tables import Results
 from prumo_retina.fundus.quality import Verdict
+from support.fundus_factory import fundus, write_photograph, write_photographs
 
 if TYPE_CHECKING:
     from pathlib import Path

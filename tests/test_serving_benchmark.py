@@ -17,8 +17,8 @@ from benchmarks.serving.load import Load, ask, pooled, post, put_load
 from benchmarks.serving.networks import ServedNetwork
 from benchmarks.serving.table import told
 from benchmarks.serving.trial import Effort, Measured, Trial, tried
-from model_packages import ColourNetwork, write_colour_package
 from prumo.errors import UnavailableError
+from support.model_packages import ColourNetwork, write_colour_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

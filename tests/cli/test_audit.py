@@ -8,8 +8,8 @@ import pytest
 
 from prumo.foreign.table_import import import_tables
 from prumo.foreign.table_mapping import load_mapping
-from result_factory import ResultFactory
-from serverless_tables import write_tables
+from support.result_factory import ResultFactory
+from support.serverless_tables import write_tables
 
 if TYPE_CHECKING:
     from conftest import Prumo

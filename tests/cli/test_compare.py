@@ -13,7 +13,7 @@ import pytest
 from prumo.money.billing import Rate
 from prumo.money.kept_prices import Prices, write_prices
 from prumo.money.price import Kind, Purchase, Unit
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from click.testing import CliRunner
 
 from prumo.cli.export import command
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from command_study import write_study
 from prumo.cli.plan import command
+from support.command_study import write_study
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from serverless_tables import write_tables
+from support.serverless_tables import write_tables
 
 if TYPE_CHECKING:
     from conftest import Prumo

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from training_logs import CAFFE_LOG, TENSORFLOW_LOG
+from support.training_logs import CAFFE_LOG, TENSORFLOW_LOG
 
 if TYPE_CHECKING:
     from pathlib import Path

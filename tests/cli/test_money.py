@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from command_study import write_study
-from priced_runs import machine_results
 from prumo.cli import advise, cost, group, reprice, run
 from prumo.errors import BusyError, InputError
 from prumo.results.folder import ResultsFolder
+from support.command_study import write_study
+from support.priced_runs import machine_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable

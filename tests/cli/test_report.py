@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from prumo.cli.report import command
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

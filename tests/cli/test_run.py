@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command_study import records, verdicts, write_study
+from support.command_study import records, verdicts, write_study
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from command_study import records
+from support.command_study import records
 
 if TYPE_CHECKING:
     import subprocess

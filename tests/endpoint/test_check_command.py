@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from endpoint_server import served
+from support.endpoint_server import served
 
 if TYPE_CHECKING:
     from conftest import Prumo

@@ -13,14 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from docker_engine import (
-    docker_engine,
-    image_python,
-    import_image,
-    missing_program,
-    python_files,
-)
-from endpoint_server import NO_FAULT
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
@@ -28,6 +20,14 @@ from prumo_endpoint.check import Examination, examine
 from prumo_endpoint.limits import KINDS, MB
 from prumo_endpoint.outcome import Verdict
 from prumo_endpoint.targets.container import Container, ImageTarget
+from support.docker_engine import (
+    docker_engine,
+    image_python,
+    import_image,
+    missing_program,
+    python_files,
+)
+from support.endpoint_server import NO_FAULT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_packages import write_colour_package
 from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.check import examine
@@ -18,6 +17,7 @@ from prumo_endpoint.limits import KINDS
 from prumo_endpoint.outcome import Verdict
 from prumo_endpoint.targets.process import CommandTarget
 from prumo_serve.server.stacks import STACKS
+from support.model_packages import write_colour_package
 
 if TYPE_CHECKING:
     from pathlib import Path

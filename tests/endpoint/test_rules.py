@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from endpoint_server import EMPTY_BODIES, FAULTS, NO_FAULT, ONE_AT_A_TIME, OTHER_TYPES, served
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_endpoint.bodies import Body, drawn_body
@@ -24,6 +23,14 @@ from prumo_endpoint.rules import entry_point, start_up
 from prumo_endpoint.targets import PORT, Server
 from prumo_endpoint.targets.process import CommandTarget
 from prumo_endpoint.targets.url import AddressTarget
+from support.endpoint_server import (
+    EMPTY_BODIES,
+    FAULTS,
+    NO_FAULT,
+    ONE_AT_A_TIME,
+    OTHER_TYPES,
+    served,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

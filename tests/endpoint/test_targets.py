@@ -12,7 +12,6 @@ from shutil import which
 
 import pytest
 
-from endpoint_server import served
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
@@ -24,6 +23,7 @@ from prumo_endpoint.targets.choice import chosen_target
 from prumo_endpoint.targets.container import Container, model_folder
 from prumo_endpoint.targets.process import CommandTarget
 from prumo_endpoint.targets.url import AddressTarget
+from support.endpoint_server import served
 
 SERVER = Path(__file__).parent.parent / "endpoint_server.py"
 LIMITS = replace(KINDS["real-time"], accept_seconds=0.9, ping_seconds=20.0, payload_bytes=MB)

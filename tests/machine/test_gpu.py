@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from fakes_machine import FakeGpu, fake_nvml
 from prumo.machine.accelerators import Gpu, read_gpus
+from support.fakes_machine import FakeGpu, fake_nvml
 
 GIB = 1024**3
 

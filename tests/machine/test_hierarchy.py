@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fakes_machine import UnifiedTree
 from prumo.machine.cgroup import memory_limit, own_place, quota_cores
+from support.fakes_machine import UnifiedTree
 
 if TYPE_CHECKING:
     from pathlib import Path

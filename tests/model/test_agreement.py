@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 
-from model_packages import ColourNetwork, colour_heat_map, write_network
 from prumo_serve.convert.agreement import (
     DisagreementError,
     Draft,
@@ -19,6 +18,7 @@ from prumo_serve.convert.agreement import (
 )
 from prumo_serve.manifest import NetworkFile
 from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
+from support.model_packages import ColourNetwork, colour_heat_map, write_network
 
 if TYPE_CHECKING:
     from pathlib import Path

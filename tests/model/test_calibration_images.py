@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fundus_factory import fundus, no_fundus
-from model_packages import write_colour_package
-from prepared_photographs import entry, graded, prepared_folder
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.fundus.quality import Verdict
 from prumo_serve.quantize.calibration import FEWEST, drawn_images
+from support.fundus_factory import fundus, no_fundus
+from support.model_packages import write_colour_package
+from support.prepared_photographs import entry, graded, prepared_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from model_packages import ColourNetwork
 from prumo_serve.convert.onnx import make_canonical, rename_by_use
+from support.model_packages import ColourNetwork
 
 if TYPE_CHECKING:
     from pathlib import Path

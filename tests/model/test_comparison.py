@@ -14,8 +14,6 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from model_packages import ColourNetwork, write_colour_package
-from prepared_photographs import entry, graded, prepared_folder
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.quality import Verdict
@@ -33,6 +31,8 @@ from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package
 from prumo_serve.package.writing import write_package
 from prumo_serve.preprocessing import PreparedImage
+from support.model_packages import ColourNetwork, write_colour_package
+from support.prepared_photographs import entry, graded, prepared_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import pytest
 
-import pytorch_export_process as process
-from framework_process import run_script
 from prumo.errors import UnavailableError
 from prumo.progress import Silent
 from prumo_serve.convert import converted, in_framework
 from prumo_serve.convert.agreement import require_agreement
 from prumo_serve.manifest import NetworkFile
 from prumo_serve.source.pytorch_export import write_harmless
+from support import pytorch_export_process as process
+from support.framework_process import run_script
 
 if TYPE_CHECKING:
     from pathlib import Path

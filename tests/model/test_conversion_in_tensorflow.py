@@ -10,8 +10,6 @@ import onnx
 import pytest
 from onnx import TensorProto
 
-import tensorflow_conversion_process as process
-from framework_process import TESTS, run_script
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
 from prumo.progress import Silent
@@ -19,6 +17,8 @@ from prumo.run.worker_task import Terms, WorkerError
 from prumo_serve.convert import converted, in_framework
 from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, require_agreement
 from prumo_serve.manifest import NetworkFile
+from support import tensorflow_conversion_process as process
+from support.framework_process import TESTS, run_script
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -16,7 +16,7 @@ import pytest
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo_serve.runtimes import NetworkError, Resources, framework_network
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
-from stand_in_framework import NAME, REFUSED, written_interpreter
+from support.stand_in_framework import NAME, REFUSED, written_interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
-from prepared_photographs import entry, graded, prepared_folder
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
 from prumo_serve.compare.images import ImageWish, labelled_images
+from support.model_packages import write_colour_package
+from support.prepared_photographs import entry, graded, prepared_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from archives import Member, members_of, write_members
-from model_packages import write_colour_package
 from prumo.errors import InputError
 from prumo_serve.package import archive as archive_module
 from prumo_serve.package import open_package
+from support.archives import Member, members_of, write_members
+from support.model_packages import write_colour_package
 
 if TYPE_CHECKING:
     from pathlib import Path

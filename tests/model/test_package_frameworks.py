@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import h5py
 import pytest
 
-from heard_progress import Heard
-from hostile_export import opened_exports, write_hostile_export
 from prumo.errors import PrumoError
 from prumo.progress import Silent
 from prumo_serve.package import open_or_package, open_package
@@ -18,7 +16,9 @@ from prumo_serve.package.making import make_package
 from prumo_serve.package.terms import Wish
 from prumo_serve.source import recognized
 from prumo_serve.source.pytorch_export import write_harmless
-from retina_networks import SIZE, TEMPERATURE, write_models
+from support.heard_progress import Heard
+from support.hostile_export import opened_exports, write_hostile_export
+from support.retina_networks import SIZE, TEMPERATURE, write_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,6 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from heard_progress import Heard
-from model_packages import ColourNetwork, write_colour_package, write_network
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_serve.manifest import FundusPreprocessing, OperatingPoint
@@ -21,6 +19,8 @@ from prumo_serve.package.making import given_card, make_package
 from prumo_serve.package.terms import Wish, agreed_terms
 from prumo_serve.package.writing import write_package
 from prumo_serve.source import Source, Told
+from support.heard_progress import Heard
+from support.model_packages import ColourNetwork, write_colour_package, write_network
 
 if TYPE_CHECKING:
     import subprocess

@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import ExifTags, Image
 
-from fundus_factory import fundus, no_fundus, write_photograph
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo.report.language import language
@@ -38,7 +37,8 @@ from prumo_serve.manifest import (
 )
 from prumo_serve.preprocessing import PreparedImage, preprocessing
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
-from retina_networks import description
+from support.fundus_factory import fundus, no_fundus, write_photograph
+from support.retina_networks import description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

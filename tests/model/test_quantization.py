@@ -14,15 +14,6 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from convolution_networks import (
-    FEATURES,
-    INPUT,
-    OUTPUTS,
-    SCORES,
-    coloured_images,
-    write_convolution_network,
-)
-from model_packages import ColourNetwork, write_colour_package
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_serve.commands.model.convert import command
@@ -34,6 +25,15 @@ from prumo_serve.quantize import difference as limits
 from prumo_serve.quantize import quantize_onnx
 from prumo_serve.quantize.bias_correction import inner_means
 from prumo_serve.quantize.difference import Difference, answer_difference, require_agreement
+from support.convolution_networks import (
+    FEATURES,
+    INPUT,
+    OUTPUTS,
+    SCORES,
+    coloured_images,
+    write_convolution_network,
+)
+from support.model_packages import ColourNetwork, write_colour_package
 
 if TYPE_CHECKING:
     from pathlib import Path

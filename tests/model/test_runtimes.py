@@ -19,7 +19,13 @@ from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_ne
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
 from prumo_serve.runtimes.onnx_runtime import OnnxNetwork
 from prumo_serve.source.pytorch_export import write_harmless
-from runtime_networks import drawn_batch, expected, write_in_framework, write_onnx, write_openvino
+from support.runtime_networks import (
+    drawn_batch,
+    expected,
+    write_in_framework,
+    write_onnx,
+    write_openvino,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,7 +11,6 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from model_packages import ColourNetwork, write_network
 from prumo.errors import InputError
 from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
@@ -21,7 +20,8 @@ from prumo_serve.source.onnx_facts import facts
 from prumo_serve.source.onnx_file import checked_model, write_one_file
 from prumo_serve.source.pytorch_export import require_harmless, write_harmless
 from prumo_serve.source.terms import given_labels
-from retina_networks import description
+from support.model_packages import ColourNetwork, write_network
+from support.retina_networks import description
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

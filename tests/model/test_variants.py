@@ -10,7 +10,6 @@ import onnx
 import pytest
 from onnx import helper
 
-from model_packages import ColourNetwork, write_colour_package, write_network
 from prumo.errors import PrumoError
 from prumo.progress import Silent
 from prumo_serve.convert import converted
@@ -20,6 +19,7 @@ from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package
 from prumo_serve.package.writing import write_package
 from prumo_serve.runtimes import Resources, load_network
+from support.model_packages import ColourNetwork, write_colour_package, write_network
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from prumo.results.equality import (
     Tolerances,
     write_equality,
 )
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from priced_runs import rate
 from prumo.errors import StorageError
 from prumo.money.kept_prices import Prices, write_prices
 from prumo.report.content import assemble
@@ -21,7 +20,8 @@ from prumo.report.formats.content import Telling
 from prumo.report.formats.latex import escaped
 from prumo.report.language import english, language
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.priced_runs import rate
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from prumo.errors import UnavailableError
 from prumo.progress import Silent
 from prumo.report.mlflow import DIGEST, Exported, export_to_mlflow
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from prumo.report.language import english
 from prumo.report.page import page
 from prumo.report.warnings import WarningKind
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

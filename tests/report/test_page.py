@@ -23,7 +23,7 @@ from prumo.report.section import sections_of
 from prumo.report.sentence import outcome
 from prumo.report.terminal import print_report
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from prumo.report.content import assemble
 from prumo.report.language import language
 from prumo.report.page import write_page
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from prumo.report.language import english
 from prumo.report.section import sections_of
 from prumo.report.sentence import sentences
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

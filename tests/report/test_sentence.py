@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from prumo.report.content import assemble
 from prumo.report.sentence import sentences as messages
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from string import Formatter
 import pytest
 
 from prumo.report.language import LANGUAGES, language
-from spoken_texts import Spoken, spoken_texts, unknown_texts
+from support.spoken_texts import Spoken, spoken_texts, unknown_texts
 
 TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
 # Messages whose text is a variable, which `spoken_texts` knows from elsewhere.

@@ -13,7 +13,7 @@ import pytest
 from prumo.errors import BusyError, InputError, StorageError
 from prumo.results.folder import ResultsFolder, UnreadableRecordError
 from prumo.results.record import Verdict
-from record_factory import run_record
+from support.record_factory import run_record
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forecast_maker import forecast_of
 from prumo.errors import StorageError
 from prumo.forecast.document import FORECAST_FILE, read_forecast, write_forecast
+from support.forecast_maker import forecast_of
 
 if TYPE_CHECKING:
     from pathlib import Path

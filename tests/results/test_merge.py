@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import merge_killed
 from prumo.errors import InputError
 from prumo.results.folder import ResultsFolder
 from prumo.results.merge import Merged, merge
 from prumo.results.record import Verdict
 from prumo.study import fingerprint, load
-from record_factory import run_record
+from support import merge_killed
+from support.record_factory import run_record
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from priced_runs import machine_results, rate
 from prumo.errors import InputError, StorageError
 from prumo.money.billing import Exchange
 from prumo.money.kept_prices import (
@@ -19,7 +18,8 @@ from prumo.money.kept_prices import (
     write_prices,
 )
 from prumo.results.tables import Results, runs_where
-from study_factory import training_study
+from support.priced_runs import machine_results, rate
+from support.study_factory import training_study
 
 if TYPE_CHECKING:
     from pathlib import Path

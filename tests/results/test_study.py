@@ -12,7 +12,7 @@ from prumo.results.folder import ResultsFolder
 from prumo.results.merge import merge
 from prumo.results.tables import Results, read_study
 from prumo.study import fingerprint
-from record_factory import run_record
+from support.record_factory import run_record
 
 if TYPE_CHECKING:
     from pathlib import Path

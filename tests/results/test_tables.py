@@ -9,7 +9,7 @@ import pytest
 
 from prumo.errors import InputError
 from prumo.results.tables import Results
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

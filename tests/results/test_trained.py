@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from prumo.results.tables import Results
 from prumo.results.trained import trained_architectures
 from prumo.study.architecture import Architecture
-from result_factory import ResultFactory
+from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from retina_networks import write_models
+from support.retina_networks import write_models
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from dicom_files import write_dicom, write_jpeg_2000_dicom, write_jpeg_dicom
-from fundus_factory import fundus
 from prumo.errors import DataError
 from prumo_retina.photograph import read_photograph
+from support.dicom_files import write_dicom, write_jpeg_2000_dicom, write_jpeg_dicom
+from support.fundus_factory import fundus
 
 if TYPE_CHECKING:
     from prumo_retina.photograph.pixels import Photograph

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from judged_cases import referral_cases
 from prumo.errors import DataError
 from prumo_retina.judge.calibration import calibration, fitted_temperature
 from prumo_retina.judge.case import grades_of, scores_of
 from prumo_retina.scoring import referral_probability
+from support.judged_cases import referral_cases
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 3.0])

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from made_evaluation import made_evaluation
 from prumo.report.language import language
 from prumo_retina.card.content import card
 from prumo_retina.card.layout import Card, Paragraph, Picture, Table, html, markdown
 from prumo_retina.fundus.quality import Verdict
+from support.made_evaluation import made_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path

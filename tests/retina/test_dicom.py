@@ -19,7 +19,9 @@ from pydicom.uid import (
     RLELossless,
 )
 
-from dicom_files import (
+from prumo.errors import DataError
+from prumo_retina.photograph import patient_number, read_photograph
+from support.dicom_files import (
     NUMBER,
     PATIENT,
     write_dicom,
@@ -27,9 +29,7 @@ from dicom_files import (
     write_jpeg_2000_dicom,
     write_jpeg_dicom,
 )
-from fundus_factory import fundus
-from prumo.errors import DataError
-from prumo_retina.photograph import patient_number, read_photograph
+from support.fundus_factory import fundus
 
 if TYPE_CHECKING:
     from pathlib import Path

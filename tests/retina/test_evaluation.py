@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluated_models import cross_validated_model, data_folder, entry_of, sha256_of, split
-from judged_cases import grade_cases
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
 from prumo_retina.dataset.manifest import Entry
@@ -23,7 +21,9 @@ from prumo_retina.fundus.quality import Verdict
 from prumo_retina.model import ModelFolder, Seen, open_model, read_seen, write_seen
 from prumo_retina.records.shards import convert
 from prumo_retina.records.split import Shares
-from retina_networks import SIZE
+from support.evaluated_models import cross_validated_model, data_folder, entry_of, sha256_of, split
+from support.judged_cases import grade_cases
+from support.retina_networks import SIZE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from benchmarks.fundus_faults import FAULTS
-from fundus_factory import Fundus, fundus, no_fundus
 from prumo_retina.fundus.circle import Circle, intersection_over_union
 from prumo_retina.fundus.find import find_fundus
 from prumo_retina.fundus.preparation import Method
+from support.fundus_factory import Fundus, fundus, no_fundus
 
 METHODS: tuple[Method, ...] = get_args(Method)
 every_method = pytest.mark.parametrize("method", METHODS)

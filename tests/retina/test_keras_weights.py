@@ -12,7 +12,7 @@ import pytest
 
 from prumo.errors import DataError
 from prumo_retina.weights import named_arrays
-from weight_files import BIAS, KERNEL, assert_same, hdf5, keras_archive, written, zipped
+from support.weight_files import BIAS, KERNEL, assert_same, hdf5, keras_archive, written, zipped
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from prumo.errors import InputError, StorageError
 from prumo_retina.model import ModelDescription, ModelFolder, open_model, write_description
 from prumo_retina.referral import Threshold, chosen_threshold
-from retina_networks import description
+from support.retina_networks import description
 
 NETWORK = b"the weights of a network"
 

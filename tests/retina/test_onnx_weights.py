@@ -10,7 +10,7 @@ import pytest
 
 from prumo.errors import DataError
 from prumo_retina.weights import named_arrays
-from weight_files import BIAS, KERNEL, assert_same, onnx_model, written
+from support.weight_files import BIAS, KERNEL, assert_same, onnx_model, written
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from judged_cases import grade_cases, referral_cases
 from prumo.errors import DataError
 from prumo_retina.grade import REFERABLE_FROM
 from prumo_retina.judge.case import grades_of, scores_of
@@ -20,6 +19,7 @@ from prumo_retina.judge.operating_point import (
     is_referred,
 )
 from prumo_retina.judge.rates import rate
+from support.judged_cases import grade_cases, referral_cases
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

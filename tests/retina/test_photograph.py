@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from PIL import ExifTags, Image, ImageOps
 
-from fundus_factory import fundus
 from prumo_retina.photograph import read_photograph
+from support.fundus_factory import fundus
 
 if TYPE_CHECKING:
     from pathlib import Path

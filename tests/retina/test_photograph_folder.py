@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dicom_files import write_dicom
 from prumo.errors import InputError
 from prumo_retina.dataset.folder import find_photographs, without_suffix
+from support.dicom_files import write_dicom
 
 
 def touch(*paths: Path) -> None:

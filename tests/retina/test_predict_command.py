@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fundus_factory import fundus, write_photograph
 from prumo_retina.referral import Urgency
-from retina_networks import GRADE_WEIGHTS, SIZE, TEMPERATURE, description
+from support.fundus_factory import fundus, write_photograph
+from support.retina_networks import GRADE_WEIGHTS, SIZE, TEMPERATURE, description
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,6 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from fundus_factory import fundus, write_photograph
-from heard_progress import Heard
 from prumo.progress import Silent
 from prumo.quantity import MISSING
 from prumo.report.language import language
@@ -30,7 +28,9 @@ from prumo_retina.prediction.report import (
     print_predictions,
 )
 from prumo_retina.referral import Threshold, Urgency, urgency_of
-from retina_networks import description
+from support.fundus_factory import fundus, write_photograph
+from support.heard_progress import Heard
+from support.retina_networks import description
 
 WISH = Wish(Threshold(0.3, "high_sensitivity"))
 NETWORK = b"never loaded"

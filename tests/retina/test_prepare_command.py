@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fundus_factory import fundus, write_photograph, write_photographs
 from prumo_retina.dataset.manifest import read_manifest
+from support.fundus_factory import fundus, write_photograph, write_photographs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,6 @@ import cv2
 import numpy as np
 import pytest
 
-from fundus_factory import Fundus, fundus
 from prumo.report.language import language
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.cut_out import CutOut, cut_out
@@ -17,6 +16,7 @@ from prumo_retina.fundus.inspection import (
 )
 from prumo_retina.fundus.preparation import JUDGED_SIZE
 from prumo_retina.fundus.quality import Verdict
+from support.fundus_factory import Fundus, fundus
 
 
 def seen(drawn: Fundus) -> CutOut:

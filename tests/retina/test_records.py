@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from heard_progress import Heard
-from prepared_photographs import SIZE, entry, graded, jpeg, prepared_folder
 from prumo.datasets.formats.tfrecord import read_examples
 from prumo.errors import BusyError, DataError, StorageError
 from prumo.files import write_whole
@@ -21,6 +19,8 @@ from prumo_retina.records import shards as shards_module
 from prumo_retina.records.card import read_card
 from prumo_retina.records.shards import convert
 from prumo_retina.records.split import Shares
+from support.heard_progress import Heard
+from support.prepared_photographs import SIZE, entry, graded, jpeg, prepared_folder
 
 if TYPE_CHECKING:
     from conftest import Prumo

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from heard_progress import Heard
 from prumo.errors import PrumoError
 from prumo.progress import Silent
 from prumo_retina.model import ModelDescription, ModelFolder
 from prumo_retina.scoring import score
-from retina_networks import description
-from shell_worker import shell_environment
+from support.heard_progress import Heard
+from support.retina_networks import description
+from support.shell_worker import shell_environment
 
 if TYPE_CHECKING:
     from prumo.environments.store import Environment

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prepared_photographs import entry, graded
 from prumo.errors import DataError, InputError
 from prumo_retina.fundus.quality import Verdict
 from prumo_retina.records.split import (
@@ -22,6 +21,7 @@ from prumo_retina.records.split import (
     select,
     split,
 )
+from support.prepared_photographs import entry, graded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fundus_factory import fundus, write_photographs
+from support.fundus_factory import fundus, write_photographs
 
 if TYPE_CHECKING:
     from pathlib import Path

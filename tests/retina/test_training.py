@@ -9,8 +9,6 @@ import psutil
 import pytest
 from click.testing import CliRunner
 
-from fundus_factory import write_photographs
-from prepared_photographs import graded, prepared_folder
 from prumo.errors import DataError, InputError, UnavailableError
 from prumo.progress import Silent
 from prumo.run.worker_task import WorkerError
@@ -23,6 +21,8 @@ from prumo_retina.records.shards import convert
 from prumo_retina.records.split import Shares
 from prumo_retina.training import TrainedModel, TrainingNews, TrainingOrder, train
 from prumo_worker.retina.backbones.names import NAMES as NETWORKS
+from support.fundus_factory import write_photographs
+from support.prepared_photographs import graded, prepared_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

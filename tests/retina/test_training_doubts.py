@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from made_evaluation import made_description
 from prumo_retina.held_out import HeldOut
 from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
 from prumo_retina.scoring import referral_probability
 from prumo_retina.training_folder import doubts
+from support.made_evaluation import made_description
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

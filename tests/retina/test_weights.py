@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from fakes_environment import offline
-from heard_progress import Heard
 from prumo.errors import DataError, DownloadError, InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_retina.weights import choice, named_arrays
 from prumo_retina.weights.choice import resolve_weights
 from prumo_retina.weights.files import write_arrays
-from weight_files import BIAS, KERNEL, assert_same, hdf5, state_dict, wheel_with, written
+from support.fakes_environment import offline
+from support.heard_progress import Heard
+from support.weight_files import BIAS, KERNEL, assert_same, hdf5, state_dict, wheel_with, written
 
 if TYPE_CHECKING:
     from pathlib import Path

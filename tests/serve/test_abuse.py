@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
 from prumo_serve.server.settings import Limits, Settings
-from raw_connection import connected, post, replies, request, said
-from served_process import served_with_settings
+from support.model_packages import write_colour_package
+from support.raw_connection import connected, post, replies, request, said
+from support.served_process import served_with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from raw_connection import Reply
-    from served_process import ServedProcess
+    from support.raw_connection import Reply
+    from support.served_process import ServedProcess
 
 MEBIBYTE = 1024**2
 HEADER_BYTES = 8 * 1024

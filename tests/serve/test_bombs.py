@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
-from served_process import served_process
+from support.model_packages import write_colour_package
+from support.served_process import served_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 MEBIBYTE = 1024**2
 # Far below what any of the bombs would take; the largest allowed image takes as much.

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
-from raw_connection import said
-from served_process import served_process
+from support.model_packages import write_colour_package
+from support.raw_connection import said
+from support.served_process import served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 MARK = "marta4711"
 RAW = MARK.encode()

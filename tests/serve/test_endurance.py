@@ -11,7 +11,7 @@ from benchmarks.serving import endurance
 from benchmarks.serving.contestants import Contestant
 from benchmarks.serving.photographs import drawn_photographs
 from benchmarks.serving.running_server import RunningServer, free_port
-from model_packages import ColourNetwork, write_colour_package
+from support.model_packages import ColourNetwork, write_colour_package
 
 if TYPE_CHECKING:
     from pathlib import Path

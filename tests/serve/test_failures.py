@@ -16,21 +16,21 @@ import psutil
 import pytest
 from PIL import Image
 
-from busy_clients import CLIENTS, NOT_LET_IN, busy_clients
-from model_packages import ColourNetwork, write_colour_package
 from prumo_serve.manifest import ImagePreprocessing, Input, Manifest, NetworkFile, Origin, Output
 from prumo_serve.package import open_package
 from prumo_serve.package.writing import write_package
 from prumo_serve.source.pytorch_export import write_harmless
-from runtime_networks import SIZE, write_in_framework
-from served_process import PATIENCE_SECONDS, running_process, served_process
+from support.busy_clients import CLIENTS, NOT_LET_IN, busy_clients
+from support.model_packages import ColourNetwork, write_colour_package
+from support.runtime_networks import SIZE, write_in_framework
+from support.served_process import PATIENCE_SECONDS, running_process, served_process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from conftest import FrameworkPython
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 needs_nginx = pytest.mark.skipif(
     shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") is None,

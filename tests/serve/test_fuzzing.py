@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_packages import ColourNetwork, write_colour_package
-from served_process import PATIENCE_SECONDS, served_process
+from support.model_packages import ColourNetwork, write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 SEED = "20240611"
 # An image that decoders refuse is right by the document, so that acceptance cannot be asked for.
@@ -78,7 +78,10 @@ def fuzzed(server: ServedProcess, folder: Path, examples: int) -> int:
             f"http://127.0.0.1:{server.port}/openapi.json",
         ],
         env=dict(os.environ)
-        | {"PYTHONPATH": str(Path(__file__).parent.parent), "SCHEMATHESIS_HOOKS": "fuzzed_media"},
+        | {
+            "PYTHONPATH": str(Path(__file__).parent.parent),
+            "SCHEMATHESIS_HOOKS": "support.fuzzed_media",
+        },
         cwd=folder,
         capture_output=True,
         text=True,

@@ -20,17 +20,17 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from described_answer import problems
-from fundus_factory import fundus, no_fundus
-from model_packages import ColourNetwork, write_colour_package
 from prumo.errors import InputError
 from prumo_serve.commands import serve
 from prumo_serve.server.refusal import Refusal
 from prumo_serve.server.service import Service
 from prumo_serve.server.settings import Settings
 from prumo_serve.server.stacks import run_stack
-from served_process import PATIENCE_SECONDS, served_process
-from slow_network import SlowColourNetwork
+from support.described_answer import problems
+from support.fundus_factory import fundus, no_fundus
+from support.model_packages import ColourNetwork, write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_process
+from support.slow_network import SlowColourNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 
 def jpeg(pixels: np.ndarray | None = None) -> bytes:

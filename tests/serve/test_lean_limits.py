@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
 from prumo_serve.server.service import Service
 from prumo_serve.server.settings import Limits, Settings
-from served_process import PATIENCE_SECONDS, served_with_settings
-from slow_network import SlowColourNetwork
+from support.model_packages import write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_with_settings
+from support.slow_network import SlowColourNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 HEAD = (
     b"POST /invocations HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from described_answer import check_schemas, problems
-from model_packages import write_colour_package
 from prumo_serve.server.routes import all_routes
-from served_process import PATIENCE_SECONDS, served_process
+from support.described_answer import check_schemas, problems
+from support.model_packages import write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from served_process import Answer, ServedProcess
+    from support.served_process import Answer, ServedProcess
 
 ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 RED = (220, 20, 20)

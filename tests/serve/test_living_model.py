@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_packages import ColourNetwork, write_colour_package, write_network
 from prumo_serve.package import open_package
 from prumo_serve.server.model_holder import LivingModel, loaded_model
 from prumo_serve.server.settings import Settings
+from support.model_packages import ColourNetwork, write_colour_package, write_network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from damaged_bodies import arrays, damaged, encoded_images, json_values, npy_bodies
-from described_answer import problems
-from model_packages import ColourNetwork, write_colour_package
-from served_process import PATIENCE_SECONDS, served_process
+from support.damaged_bodies import arrays, damaged, encoded_images, json_values, npy_bodies
+from support.described_answer import problems
+from support.model_packages import ColourNetwork, write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 REFUSALS = {400, 413, 422}
 JPEGS, PNGS = encoded_images("JPEG"), encoded_images("PNG")

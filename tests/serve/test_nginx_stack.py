@@ -18,17 +18,17 @@ import psutil
 import pytest
 from PIL import Image
 
-from model_packages import write_colour_package
 from prumo.errors import UnavailableError
 from prumo_serve.server.settings import Settings
 from prumo_serve.server.stacks import nginx
-from served_process import PATIENCE_SECONDS, served_process
-from slow_network import SlowColourNetwork
+from support.model_packages import write_colour_package
+from support.served_process import PATIENCE_SECONDS, served_process
+from support.slow_network import SlowColourNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 needs_nginx = pytest.mark.skipif(
     shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin") is None,

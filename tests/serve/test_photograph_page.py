@@ -14,8 +14,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
-from fundus_factory import fundus, no_fundus
-from model_packages import write_colour_package
 from prumo_retina.fundus.quality import Quality, Verdict
 from prumo_retina.prediction.prediction import Prediction
 from prumo_retina.prediction.report import worklist
@@ -23,14 +21,16 @@ from prumo_retina.referral import Urgency
 from prumo_serve.server.routes.page import _answer, accepted_language
 from prumo_serve.server.service import Service
 from prumo_serve.server.settings import Settings
-from served_process import served_process
+from support.fundus_factory import fundus, no_fundus
+from support.model_packages import write_colour_package
+from support.served_process import served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, Locator, Page, Route
 
-    from served_process import ServedProcess
+    from support.served_process import ServedProcess
 
 MOST_BYTES = 1024**2
 EYE = fundus(400, 300).pixels

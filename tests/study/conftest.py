@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.study import StudyError, load
-from study_factory import Refusal, StudyMaker, command_study, training_study
+from support.study_factory import Refusal, StudyMaker, command_study, training_study
 
 if TYPE_CHECKING:
     from pathlib import Path

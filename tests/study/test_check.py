@@ -9,7 +9,7 @@ import pytest
 from prumo.study import StudyError
 
 if TYPE_CHECKING:
-    from study_factory import StudyMaker
+    from support.study_factory import StudyMaker
 
 NETWORK = {"network": ["rede1"]}
 

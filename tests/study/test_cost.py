@@ -12,7 +12,7 @@ from prumo.study import CostSettings, Study, fingerprint
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from study_factory import Refusal, StudyMaker
+    from support.study_factory import Refusal, StudyMaker
 
 jsonschema = pytest.importorskip("jsonschema")
 

@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from prumo.study import StudyError, plan_of, scenario_count
-from study_factory import command_study
+from support.study_factory import command_study
 
 if TYPE_CHECKING:
     from prumo.study import Study
-    from study_factory import StudyMaker
+    from support.study_factory import StudyMaker
 
 Factors = dict[str, list[Any]]
 

@@ -10,7 +10,7 @@ import pytest
 from prumo.study import Study, StudyError, load
 
 if TYPE_CHECKING:
-    from study_factory import Refusal, StudyMaker
+    from support.study_factory import Refusal, StudyMaker
 
 HEAD = "name: s\nworkload: {kind: training}\n"
 GOOD = HEAD + "factors:\n  network: [rede1]\n  batch_size: [32, 64]\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prumo.study import Study, fingerprint
-from study_factory import command_study, training_study
+from support.study_factory import command_study, training_study
 
 
 def first(study: Study) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from prumo.study import Command, Run, StudyError, invocation_for
-from study_factory import command_study
+from support.study_factory import command_study
 
 
 def filled(workload: dict[str, Any], **sections: Any) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from prumo.study import Study, StudyError, fingerprint, load, plan_of
 from prumo.study.document import read_document
-from study_factory import COMMAND, TRAINING, training_study
+from support.study_factory import COMMAND, TRAINING, training_study
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from prumo.study import Order, Scenario, ordered_runs, round_runs, scenario_name
-from study_factory import command_study
+from support.study_factory import command_study
 
 SCENARIOS = [Scenario(number, {"a": number}, {"a": number}) for number in range(1, 13)]
 INTERLEAVED = ["C03-r1", "C06-r1", "C04-r1", "C07-r1", "C10-r1"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from study_factory import StudyMaker
+    from support.study_factory import StudyMaker
 
 
 def test_training_parameters_are_complete(training: StudyMaker) -> None:

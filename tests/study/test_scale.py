@@ -11,7 +11,7 @@ from prumo.errors import InputError
 from prumo.study import Study, StudyError, load, plan_of
 
 if TYPE_CHECKING:
-    from study_factory import Refusal, StudyMaker
+    from support.study_factory import Refusal, StudyMaker
 
 STUDIES = Path(__file__).parents[2] / "studies"
 SMALL = {"small": {"images": 128, "epochs": 1}}

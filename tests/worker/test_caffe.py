@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from worker_process import SOURCES
+from support.worker_process import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from clock_process import time_passes
 from prumo_worker.clock import CompletionClock, HostClock
+from support.clock_process import time_passes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ from prumo_worker.networks import NAMES, NetworkError, layer, network
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.definition import layer_document, network_documents, read_layers
 from prumo_worker.networks.network import Layer, assemble
-from small_networks import LAYERS
+from support.small_networks import LAYERS
 
 SCORES = {"name": "scores", "operation": "dense", "outputs": "classes"}
 FLAT = {"name": "flat", "operation": "flatten"}

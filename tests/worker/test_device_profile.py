@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from device_profile_process import device_spans
+from support.device_profile_process import device_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable

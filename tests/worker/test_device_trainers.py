@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from device_trainer_process import STEPS, train_as_on_a_device
 from prumo_worker.networks.weights import initial_weights
-from reference_training import losses_of
-from small_networks import small_network
-from trainer_process import SEED, pictures
+from support.device_trainer_process import STEPS, train_as_on_a_device
+from support.reference_training import losses_of
+from support.small_networks import small_network
+from support.trainer_process import SEED, pictures
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo_worker.journal import Journal
-from worker_process import journal
+from support.worker_process import journal
 
 if TYPE_CHECKING:
     from pathlib import Path

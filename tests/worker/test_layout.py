@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-import reference_network
 from prumo_worker.failure import Unavailable
 from prumo_worker.frameworks.layout import channels_last_weights
 from prumo_worker.networks.layer import Add, Convolution, Dense, Flatten, Rectifier
 from prumo_worker.networks.network import Layer, assemble
 from prumo_worker.networks.weights import initial_weights
+from support import reference_network
 
 
 def test_a_network_computes_the_same_with_channels_last() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo_worker.frameworks.mxnet.trainer import gpu_facts
-from worker_process import LENET, run_worker, task
+from support.worker_process import LENET, run_worker, task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,8 +11,8 @@ from prumo_worker.networks import NAMES, NetworkError, network
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.layer import Add, Concatenate, Convolution, Dense
 from prumo_worker.networks.network import Auxiliary
-from smallest_images import SMALLEST
-from worker_process import SOURCES
+from support.smallest_images import SMALLEST
+from support.worker_process import SOURCES
 
 PARAMETERS = {
     "lenet5": 61_706,

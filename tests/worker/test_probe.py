@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from prumo_worker.probe import Probe
-from worker_process import SOURCES, journal
+from support.worker_process import SOURCES, journal
 
 SCRIPT = """
 from prumo_worker import probe

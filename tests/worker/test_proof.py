@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import reference_network
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.proof import RATES, Question, proof_batch
-from worker_process import run_worker, task
+from support import reference_network
+from support.worker_process import run_worker, task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import reference_network
 from prumo.datasets.source import resized
 from prumo_worker.networks import NAMES, network
 from prumo_worker.networks.weights import initial_weights
-from smallest_images import SMALLEST
-from worker_process import LENET, SOURCES, WorkerRun, journal, run_worker, task
+from support import reference_network
+from support.smallest_images import SMALLEST
+from support.worker_process import LENET, SOURCES, WorkerRun, journal, run_worker, task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,18 +9,18 @@ import numpy as np
 import onnx
 import pytest
 
-from framework_process import run_script
 from prumo_retina.weights import named_arrays
 from prumo_retina.weights.files import write_arrays
 from prumo_worker.failure import TaskError
 from prumo_worker.retina.backbones import NAMES, build_backbone
-from retina_backbones_process import APPLICATIONS, ask, compare
-from weight_files import onnx_model, written
+from support.framework_process import run_script
+from support.retina_backbones_process import APPLICATIONS, ask, compare
+from support.weight_files import onnx_model, written
 
 if TYPE_CHECKING:
     from conftest import FrameworkPython
 
-TORCH_SCRIPT = "retina_pytorch_process.py"
+TORCH_SCRIPT = "support/retina_pytorch_process.py"
 IMAGENET_OFFSET = pytest.approx([123.675, 116.28, 103.53])
 OFFSETS = {
     "densenet121": IMAGENET_OFFSET,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from retina_networks import GRADE_WEIGHTS
-from retina_prediction_process import BACKBONES, PATCH, ask
+from support.retina_networks import GRADE_WEIGHTS
+from support.retina_prediction_process import BACKBONES, PATCH, ask
 
 if TYPE_CHECKING:
     from conftest import FrameworkPython

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prepared_photographs import graded, prepared_folder
 from prumo.progress import Silent
 from prumo_retina.records.shards import convert
 from prumo_retina.records.split import Shares
-from retina_training_process import ask
+from support.prepared_photographs import graded, prepared_folder
+from support.retina_training_process import ask
 
 if TYPE_CHECKING:
     from conftest import FrameworkPython

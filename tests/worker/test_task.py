@@ -8,7 +8,7 @@ import pytest
 from prumo_worker.failure import TaskError
 from prumo_worker.recipe import Recipe, read_recipe
 from prumo_worker.task import read_task
-from worker_process import LENET, task
+from support.worker_process import LENET, task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from prumo_worker.networks.weights import initial_weights
 from prumo_worker.profile import OperationTime
 from prumo_worker.task import read_task
 from prumo_worker.train import train
-from worker_process import LENET, journal, task
+from support.worker_process import LENET, journal, task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-import reference_network
 from prumo.datasets.preparation import Request, prepare
 from prumo.machine.accelerators import read_gpus
 from prumo.statistics.profile import OperationKind, operation_kind
@@ -22,10 +21,11 @@ from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.processor import vector_extensions
 from prumo_worker.profile import function_times
-from reference_training import losses_of
-from small_networks import LAYERS, small_network
-from trainer_process import SEED, Answer, Case, ask, pictures
-from worker_process import LENET, WorkerRun, run_worker, task
+from support import reference_network
+from support.reference_training import losses_of
+from support.small_networks import LAYERS, small_network
+from support.trainer_process import SEED, Answer, Case, ask, pictures
+from support.worker_process import LENET, WorkerRun, run_worker, task
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from worker_process import LENET, run_worker, task
+from support.worker_process import LENET, run_worker, task
 
 if TYPE_CHECKING:
     from pathlib import Path
