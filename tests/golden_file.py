@@ -9,8 +9,11 @@ import json
 import os
 import re
 from datetime import UTC, datetime
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from prumo import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +27,7 @@ ROOT = GOLDEN.parent.parent
 
 _FLOAT = re.compile(r"(?<![\w.])-?\d+\.\d{3,}(?:e[+-]?\d+)?(?![\w.])")
 _AGE = re.compile(r"\b\d+ days old\b")
-_AGE_ON = re.compile(r"\((\d+) days\)")
+_LOADED = re.compile(r"\bloaded it in [\d.]+ s\b")
 _TODAY = re.compile(r"<today>T\d\d:\d\d:\d\d(?:\.\d+)?(?:\+00:00|Z)?")
 _PORT = re.compile(r"(127\.0\.0\.1:|\bport )(?!8080)\d+")
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
@@ -53,7 +56,9 @@ def same_as_golden(name: str, told: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     assert path.is_file(), f"{path} is missing: UPDATE_GOLDEN=1 pytest tests/golden writes it"
-    assert text == path.read_text("utf-8")
+    before = path.read_text("utf-8")
+    change = unified_diff(before.splitlines(), text.splitlines(), name, "told now", lineterm="")
+    assert text == before, "\n".join(change)
 
 
 def same_json(name: str, value: Any, known: Mapping[str, str] | None = None) -> None:
@@ -87,14 +92,21 @@ def keys(value: Any) -> Any:
 
 def _is_of_age(item: Any) -> bool:
     texts = item.values() if isinstance(item, dict) else [item]
-    return any(isinstance(text, str) and _AGE.search(text) for text in texts)
+    old_today = f"days on {_today()}, so that"
+    return any(isinstance(text, str) and (_AGE.search(text) or old_today in text) for text in texts)
 
 
 def _normalised_text(text: str, known: Mapping[str, str]) -> str:
     for found, put in {**known, str(ROOT): "<root>"}.items():
         text = text.replace(found, put)
-    text = text.replace(datetime.now(UTC).date().isoformat(), "<today>")
+    if text == __version__:
+        return "<version>"
+    text = text.replace(_today(), "<today>")
     text = _TODAY.sub("<now>", text)
-    text = _AGE_ON.sub("(<n> days)", _AGE.sub("<n> days old", text))
+    text = _AGE.sub("<n> days old", _LOADED.sub("loaded it in <n> s", text))
     text = _ADDRESS.sub("<address>", _PORT.sub(r"\1<port>", text))
     return _FLOAT.sub(lambda match: f"{float(match[0]):.6g}", text)
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
