@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from golden_file import INPUTS, RESULTS
+from support.golden_file import INPUTS, RESULTS
 
 if TYPE_CHECKING:
     from pathlib import Path

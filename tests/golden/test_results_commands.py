@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from golden_file import keys, normalised, same_as_golden, same_json, same_output
+from support.golden_file import keys, normalised, same_as_golden, same_json, same_output
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from golden_file import INPUTS, keys, same_json
-from served_process import served_process
+from support.golden_file import INPUTS, keys, same_json
+from support.served_process import served_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conftest import Prumo
     from served_process import Answer, ServedProcess
+
+    from conftest import Prumo
 
 ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 COLOURS = {"red": (220, 20, 20), "blue": (20, 20, 220)}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from subprocess import CompletedProcess
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parent.parent / "golden"
 EXPECTED = GOLDEN / "expected"
 INPUTS = GOLDEN / "inputs"
 RESULTS = GOLDEN / "results"
