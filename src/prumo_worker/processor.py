@@ -1,4 +1,4 @@
-"""The vector instructions of the processor, which decide about speed everywhere. Pure."""
+"""The vector instructions of the processor, which decide about speed everywhere.."""
 
 from __future__ import annotations
 
