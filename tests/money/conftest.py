@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prumo.http import RetryPolicy
 from prumo.money.services import aws, azure, request, skypilot
 from support.price_server import Service, served
 
@@ -28,5 +29,5 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         for place in (azure.PLACE, aws.PLACE, skypilot.PLACE):
             monkeypatch.setenv(place, running.url)
         monkeypatch.setenv(skypilot.COMMITS_PLACE, f"{running.url}/commits")
-        monkeypatch.setattr(request, "FIRST_WAIT_SECONDS", 0.001)
+        monkeypatch.setattr(request, "RETRIES", RetryPolicy(first_wait_seconds=0.001))
         yield running

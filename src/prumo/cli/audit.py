@@ -10,6 +10,7 @@ import click
 
 from prumo.cli.console import table_console
 from prumo.cli.options import confidence_option, language_option
+from prumo.exit_codes import ExitCode
 from prumo.foreign.audit import Judgement
 from prumo.foreign.claims import load_claims
 from prumo.report.audit import audit_document, audit_results, print_audit
@@ -17,8 +18,6 @@ from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.run.study_run import default_results
 from prumo.study import load
-
-NOT_ALL_AGREE = 1
 
 
 @click.command(
@@ -56,7 +55,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     else:
         print_audit(audited, confidence, language, table_console())
     if any(item.judgement is not Judgement.AGREES for item in audited):
-        sys.exit(NOT_ALL_AGREE)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _results_path(study: Path, folder: Path | None) -> Path:

@@ -13,6 +13,7 @@ from prumo.cli.console import shown_progress, table_console
 from prumo.cli.options import load_study, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
+from prumo.exit_codes import ExitCode
 from prumo.report.equality import compared_networks, print_equality
 from prumo.report.language import english
 from prumo.results.folder import ResultsFolder
@@ -23,8 +24,6 @@ from prumo.study import Training
 
 if TYPE_CHECKING:
     from prumo.study import Study
-
-UNPROVEN = 1
 
 
 @click.command(
@@ -78,7 +77,7 @@ def command(
         print_equality(equality, table_console(), english())
     to_compare = any(len(set(names)) > 1 for names in wanted.values())
     if not equality.holds or (to_compare and not compared_networks(equality)):
-        sys.exit(UNPROVEN)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _require_checkable(study: Study, frameworks: tuple[str, ...]) -> None:

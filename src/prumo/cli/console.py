@@ -10,6 +10,8 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from prumo.files import json_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,6 +27,11 @@ PIPED_WIDTH = 200
 def table_console() -> Console:
     """The terminal, or a pipe in which nothing need be folded."""
     return _PipeConsole(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+
+
+def print_json(content: object, *, one_line: bool = False) -> None:
+    """Print a document for programs; one line where several documents follow one another."""
+    click.echo(json_text(content, indent=None if one_line else 1))
 
 
 class _PipeConsole(Console):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import shown_progress
+from prumo.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from prumo.datasets.preparation import Prepared
     from prumo.datasets.study_data import Examination
 
-SOME_WRONG = 1
 _SHOWN_LINES = 20
 
 EPILOG = """\b
@@ -95,7 +95,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
         for line in _examination_lines(found):
             click.echo(line)
     if found.problems:
-        sys.exit(SOME_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 @command.command("list", epilog="Example:  prumo data list --json")

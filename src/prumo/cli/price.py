@@ -19,6 +19,7 @@ from prumo.cli.price_table import (
     print_price,
     print_prices,
 )
+from prumo.exit_codes import ExitCode
 from prumo.money.catalog import (
     Search,
     find,
@@ -36,8 +37,6 @@ from prumo.money.sources.document import Origin
 from prumo.money.update import Wish, take_in
 from prumo.money.update import update as update_prices
 
-SOME_WRONG = 1
-SOME_FAILED = 2
 _LIMIT = 100
 
 EPILOG = """\b
@@ -221,7 +220,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
         print_findings(own, title)
         click.echo(f"{count} prices, {len(own) + len(shipped)} findings")
     if own:
-        sys.exit(SOME_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 @command.command("import", epilog="Example:  prumo price import gcp/vms.csv --as-of 2026-11-14")
@@ -297,7 +296,7 @@ def update(  # noqa: PLR0913 (one for each option)
         elif outcome.intake and not as_json:
             print_intake(outcome.intake, outcome.provider)
     if any(outcome.failure for outcome in outcomes):
-        sys.exit(SOME_FAILED)
+        sys.exit(ExitCode.BAD_INPUT)
 
 
 def _print_json(content: object) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.options import load_study, scale_option
+from prumo.exit_codes import ExitCode
 from prumo.results.record import Verdict
 from prumo.run.events import (
     Activity,
@@ -224,10 +225,6 @@ def _clock(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
-INTERRUPTED = 130
-SOME_FAILED = 1
-
-
 @click.command(
     epilog="Example:  prumo run study.yaml --only 'batch_size <= 64 and network == rede1'"
 )
@@ -297,9 +294,9 @@ def command(  # noqa: PLR0913 (each option is an argument)
     with open_progress(again, folder, as_json=as_json) as listener:
         ended = run_study(study, folder, listener, selection, check=check, executor_name=executor)
     if ended.interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):
-        sys.exit(SOME_FAILED)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _planned(run: Run, *, as_json: bool) -> str:
