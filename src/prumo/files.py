@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-    from pydantic import BaseModel
 
 
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
@@ -41,9 +40,9 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
 
 def json_text(content: object, *, indent: int | None = 1) -> str:
     """A document, or a pydantic model, as all JSON of Prumo is written; one line without indent."""
-    if hasattr(content, "model_dump_json"):
-        model: BaseModel = content
-        return model.model_dump_json(indent=indent)
+    dump: Callable[..., str] | None = getattr(content, "model_dump_json", None)
+    if dump is not None:
+        return dump(indent=indent)
     return json.dumps(content, indent=indent, ensure_ascii=False)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.exit_codes import ExitCode
 from prumo.foreign.audit import Judgement
@@ -51,7 +50,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     language = language_of(tag)
     audited = audit_results(Results(_results_path(study, folder)), claims, confidence)
     if as_json:
-        click.echo(json.dumps(audit_document(audited, language), indent=1, ensure_ascii=False))
+        print_json(audit_document(audited, language))
     else:
         print_audit(audited, confidence, language, table_console())
     if any(item.judgement is not Judgement.AGREES for item in audited):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import load_study, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
@@ -72,7 +71,7 @@ def command(
         equality = check_equality(study, wanted, folder.path, progress)
     if as_json:
         equal = equality.holds and bool(compared_networks(equality))
-        click.echo(json.dumps({**equality.model_dump(mode="json"), "equal": equal}))
+        print_json({**equality.model_dump(mode="json"), "equal": equal})
     else:
         print_equality(equality, table_console(), english())
     to_compare = any(len(set(names)) > 1 for names in wanted.values())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 from prumo.cli.price_table import (
     finding_json,
     intake_json,
@@ -300,7 +299,7 @@ def update(  # noqa: PLR0913 (one for each option)
 
 
 def _print_json(content: object) -> None:
-    click.echo(json.dumps(content, indent=2))
+    print_json(content)
 
 
 def _today() -> date:

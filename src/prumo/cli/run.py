@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from contextlib import contextmanager
@@ -11,8 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import load_study, scale_option
 from prumo.exit_codes import ExitCode
+from prumo.files import json_text
 from prumo.results.record import Verdict
 from prumo.run.events import (
     Activity,
@@ -156,7 +157,7 @@ class JsonProgress:
             if event.text == self._activity:
                 return
             self._activity = event.text
-        click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
+        print_json(_as_dict(event), one_line=True)
 
 
 def _as_dict(event: Event) -> dict[str, object]:
@@ -304,6 +305,6 @@ def _planned(run: Run, *, as_json: bool) -> str:
     factors = dict(run.scenario.factors)
     if as_json:
         told = {"event": "planned", "run": run.name, "factors": factors}
-        return json.dumps(told, ensure_ascii=False)
+        return json_text(told, indent=None)
     levels = " ".join(f"{name}={level}" for name, level in factors.items())
     return f"{run.name}\t{levels}"

@@ -21,7 +21,7 @@ from prumo.datasets.content import Contents, hash_of
 from prumo.datasets.formats import find_source
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, InputError, StorageError, did_you_mean
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.progress import Advance, Silent
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
@@ -93,7 +93,7 @@ def write_card(prepared: Prepared) -> None:
     """Write down what a folder holds."""
     card = asdict(prepared)
     del card["folder"], card["size_bytes"]
-    write_whole(prepared.folder / CARD_FILE, json.dumps(card, indent=1) + "\n")
+    write_json(prepared.folder / CARD_FILE, card)
 
 
 DATA = "data"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import StorageError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.money.billing import Exchange, Rate
 from prumo.results.record import unreadable_reason
 from prumo.study import Study
@@ -100,6 +100,6 @@ def write_prices(results: Path, prices: Prices) -> None:
     """Keep prices in a results folder."""
     path = results / PRICES_FILE
     try:
-        write_whole(path, prices.model_dump_json(indent=1) + "\n")
+        write_json(path, prices)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
