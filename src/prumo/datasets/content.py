@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prumo.cache import cache_folder, made_folder
 from prumo.errors import DataError, StorageError
 from prumo.files import write_whole
-from prumo.progress import Advance
+from prumo.progress import ProgressCounter
 
 if TYPE_CHECKING:
     import os
@@ -48,12 +48,12 @@ class Contents:
         job = f"reading {source.path}"
         total_bytes = sum(stat.st_size for stat in stats)
         self._progress.show(job)
-        advance = Advance(job, total_bytes, "bytes", self._progress)
+        counter = ProgressCounter(job, total_bytes, "bytes", self._progress)
         pairs, done = [], 0
         for file, stat in zip(files, stats, strict=True):
             pairs.append((file.relative_to(root).as_posix(), _digest(file)))
             done += stat.st_size
-            advance.reached(done)
+            counter.update(done)
         return hash_of([source.kind, list(source.class_names), pairs])
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
 from prumo.http import SCHEMES, BrokenConnectionError, chunks, opened
-from prumo.progress import Advance, Silent
+from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 
 if TYPE_CHECKING:
@@ -227,9 +227,6 @@ def _md5(stream: io.BufferedReader | io.BufferedRandom) -> str:
     return digest.hexdigest()
 
 
-_SILENT = Silent()
-
-
 @dataclass(frozen=True)
 class Offer:
     """Where a data set can be fetched, and which files it has."""
@@ -254,16 +251,16 @@ def offers() -> Mapping[str, Offer]:
 
 
 def fetch(
-    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = _SILENT
+    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = SILENT
 ) -> list[Path]:
     """Bring the files of a data set into a folder; `places` come instead of the known ones."""
     offer = offers().get(name)
     if offer is None:
         raise InputError(f"no data set '{name}' can be fetched; {did_you_mean(name, offers())}")
     for file in offer.files:
-        advance = Advance(f"fetching {file.name}", file.bytes, "bytes", progress)
-        if download(file, places or (offer.home, *offer.mirrors), folder, advance.reached):
-            advance.ended()
+        counter = ProgressCounter(f"fetching {file.name}", file.bytes, "bytes", progress)
+        if download(file, places or (offer.home, *offer.mirrors), folder, counter.update):
+            counter.finish()
         else:
             progress.say(f"{folder / file.name} is there already")
     return [folder / file.name for file in offer.files]

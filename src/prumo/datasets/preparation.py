@@ -22,7 +22,7 @@ from prumo.datasets.formats import find_source
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, InputError, StorageError, did_you_mean
 from prumo.files import write_whole
-from prumo.progress import Advance, Silent
+from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
 
@@ -155,7 +155,6 @@ def sweep() -> None:
 _RULE = 1
 """Changes when the same files would be prepared in another way."""
 _KEY_LENGTH = 16
-_SILENT = Silent()
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ class _Choice:
 
 
 def prepare(
-    request: Request, progress: Progress = _SILENT, contents: Contents | None = None
+    request: Request, progress: Progress = SILENT, contents: Contents | None = None
 ) -> Prepared:
     """The prepared set that answers a request, made now if it is not there yet.
 
@@ -248,7 +247,7 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
     folder.mkdir()
     size = f"{choice.shape[1]}x{choice.shape[2]}"
     job = f"preparing {prepared.dataset} at {size}"
-    advance = Advance(job, prepared.images, "images", progress)
+    counter = ProgressCounter(job, prepared.images, "images", progress)
     done = 0
     with (folder / IMAGES_FILE).open("wb") as stream:
         header = {
@@ -261,13 +260,13 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
         for block in choice.pictures.blocks(choice.positions, *choice.shape[:2]):
             stream.write(np.ascontiguousarray(block).data)
             done += len(block)
-            advance.reached(done)
+            counter.update(done)
         _flush(stream)
     with (folder / LABELS_FILE).open("wb") as stream:
         np.save(stream, choice.labels)
         _flush(stream)
     write_card(prepared)
-    advance.ended()
+    counter.finish()
 
 
 def _reserve(stream: BinaryIO, bytes_needed: int) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from prumo.run.events import Listener, StudyEnded
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 EVERYTHING = Selection()
 

@@ -10,7 +10,7 @@ import pytest
 
 from prumo.environments.study_requests import study_requests
 from prumo.study import Study, StudyError, fingerprint
-from prumo.study.retina_parameters import RetinaParameters
+from prumo_retina.workload import RetinaParameters
 
 STUDIES = Path(__file__).parent.parent.parent / "studies"
 
@@ -79,7 +79,7 @@ def test_the_device_comes_from_the_machine() -> None:
                     "maximum": 9,
                 }
             },
-            "no training tells 'first_step_seconds'",
+            "no training reports 'first_step_seconds'",
         ),
     ],
 )

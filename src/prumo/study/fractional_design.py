@@ -1,4 +1,4 @@
-"""A fraction of the full design in which some factors follow from others."""
+"""Fractional designs: a regular fraction of all combinations, and what it confounds."""
 
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -8,9 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from prumo.errors import did_you_mean
-from prumo.study.design.space import Allowed, Combination, Design, Space
-from prumo.study.problem import Problem
-from prumo.study.section import Text
+from prumo.study.design import Allowed, Combination, Design, Space
+from prumo.study.section import Problem, Text
 
 Generators = Mapping[str, tuple[str, ...]]
 
