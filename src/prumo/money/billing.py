@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message
 from prumo.money.price import Kind, Price, Purchase, Unit
-from prumo.quantity import Quantity
 
+# What a run that answers requests may report of itself, for prices by the request or by the GB.
+INFERENCES = "inferences"
+DATA_BYTES = "data_bytes"
 # Sums of clock readings miss a whole second by a rounding error; no clock is better than this.
 GRAINS_PER_UNIT = 1_000_000
 
@@ -111,7 +112,6 @@ def rule_for(price: Price) -> BillingRule:
 
 
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
-UNIT_SYMBOLS = {Unit.HOUR: "h", Unit.SECOND: "s"}
 PURCHASE_WORDS = {Purchase.ON_DEMAND: "on demand", Purchase.SPOT: "spot"}
 
 
@@ -146,23 +146,6 @@ class Rate(BaseModel):
     def is_per_time(self) -> bool:
         """Whether time is what is paid for."""
         return self.unit in {Unit.HOUR, Unit.SECOND}
-
-    def message(self, *, exact: bool = False) -> Message:
-        """Everything that the rate came from, in one line; `exact` as in `cost`."""
-        unit = UNIT_SYMBOLS.get(self.unit, self.unit.value)
-        return Message(
-            "{price}, {purchase}, {amount} as of {date}; from {source}"
-            if exact
-            else "{price}, {purchase}, {amount} as of {date}, billed {billing}; from {source}",
-            {
-                "price": self.price,
-                "purchase": Message(PURCHASE_WORDS[self.purchase]),
-                "amount": Quantity(self.amount, f"{self.currency}/{unit}"),
-                "date": self.as_of.isoformat() if self.as_of else Message("an unknown date"),
-                "billing": Message(rule(self.billing).words),
-                "source": self.source or Message("an unknown source"),
-            },
-        )
 
 
 def rate_of(price: Price, purchase: Purchase) -> Rate:
@@ -205,17 +188,6 @@ class Exchange(BaseModel):
     def of(self, amount: float) -> float:
         """An amount of the base, in the other currency."""
         return amount * self.rate
-
-    def message(self) -> Message:
-        """The rate and its date."""
-        return Message(
-            "{one} = {other} on {date}",
-            {
-                "one": Quantity(1.0, self.base),
-                "other": Quantity(self.rate, self.currency),
-                "date": self.as_of.isoformat(),
-            },
-        )
 
 
 def currency_code(text: str) -> str:
