@@ -24,8 +24,6 @@ class BillingRule:
     """How a used amount, in seconds or requests or GB, becomes a billed one."""
 
     name: str
-    words: str
-    """As it stands in a sentence."""
     step: float | None = None
     """What is counted is a multiple of it; None where every fraction counts."""
     minimum: float = 0.0
@@ -47,30 +45,26 @@ class BillingRule:
         return max(steps * step / GRAINS_PER_UNIT, self.minimum)
 
 
-EXACT = BillingRule("exact", "as used, without rounding")
+EXACT = BillingRule("exact")
 
 # aws.amazon.com/ec2/pricing/on-demand: Linux instances by the second, 60 seconds at least.
 # cloud.google.com/compute/vm-instance-pricing: by the second, one minute at least; a TPU while it
 # is READY.
-PER_SECOND_FROM_MINUTE = BillingRule(
-    "per_second_from_minute", "by the second, a minute at least", step=1.0, minimum=60.0
-)
+PER_SECOND_FROM_MINUTE = BillingRule("per_second_from_minute", step=1.0, minimum=60.0)
 
 # azure.microsoft.com/resources/knowledge-center: 6 minutes and 45 seconds are billed as 6 minutes.
-WHOLE_MINUTES = BillingRule(
-    "whole_minutes", "by whole minutes, the last one dropped", step=60.0, drops_partial=True
-)
+WHOLE_MINUTES = BillingRule("whole_minutes", step=60.0, drops_partial=True)
 
 # aws.amazon.com/sagemaker/pricing: instances behind an endpoint by the second.
-PER_SECOND = BillingRule("per_second", "by the second", step=1.0)
+PER_SECOND = BillingRule("per_second", step=1.0)
 
 # aws.amazon.com/sagemaker/pricing: serverless compute by the millisecond, priced by memory size.
-PER_MILLISECOND = BillingRule("per_millisecond", "by the millisecond", step=0.001)
+PER_MILLISECOND = BillingRule("per_millisecond", step=0.001)
 
-PER_REQUEST = BillingRule("per_request", "by the request", step=1.0)
+PER_REQUEST = BillingRule("per_request", step=1.0)
 
 # aws.amazon.com/sagemaker/pricing: data in and out of a serverless endpoint.
-PER_GIGABYTE = BillingRule("per_gigabyte", "by the GB in and out")
+PER_GIGABYTE = BillingRule("per_gigabyte")
 
 RULES = {
     rule.name: rule
@@ -112,7 +106,6 @@ def rule_for(price: Price) -> BillingRule:
 
 
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
-PURCHASE_WORDS = {Purchase.ON_DEMAND: "on demand", Purchase.SPOT: "spot"}
 
 
 class Rate(BaseModel):
@@ -152,9 +145,9 @@ def rate_of(price: Price, purchase: Purchase) -> Rate:
     """The rate of a price when the machine is bought so."""
     amount = price.amount(purchase)
     if amount is None:
-        sold = [PURCHASE_WORDS[kind] for kind in Purchase if price.amount(kind) is not None]
+        sold = [kind.words for kind in Purchase if price.amount(kind) is not None]
         hint = f"it is sold {' or '.join(sold)}" if sold else "it has no amount at all"
-        raise InputError(f"{price.name} has no {PURCHASE_WORDS[purchase]} price; {hint}")
+        raise InputError(f"{price.name} has no {purchase.words} price; {hint}")
     if not isfinite(amount) or amount < 0:
         raise InputError(f"{price.name} costs {amount:g}, which is no price; `prumo price lint`")
     return Rate(

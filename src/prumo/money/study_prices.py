@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import InputError, StorageError, did_you_mean
 from prumo.files import write_whole
-from prumo.money.billing import DATA_BYTES, PURCHASE_WORDS, Exchange, Rate, rate_of
+from prumo.money.billing import DATA_BYTES, Exchange, Rate, rate_of
 from prumo.money.price import Purchase, Unit
 from prumo.results.record import unreadable_reason
 from prumo.study.parameters import MACHINE_NAMES
@@ -181,17 +181,13 @@ def asked_rates(
         rates = [_rate(name, how) for name in dict.fromkeys(names)]
         _require_usable(rates, results)
         scenarios = dict.fromkeys(record.scenario for record in results.records)
-        return {
-            f"{rate.price}, {PURCHASE_WORDS[how]}": dict.fromkeys(scenarios, rate) for rate in rates
-        }
+        return {f"{rate.price}, {how.words}": dict.fromkeys(scenarios, rate) for rate in rates}
     if purchase is None:
         return {"": kept}
     if not kept:
         raise InputError(no_prices(results))
     bought = {name: _rate(name, purchase) for name in {rate.price for rate in kept.values()}}
-    return {
-        PURCHASE_WORDS[purchase]: {scenario: bought[rate.price] for scenario, rate in kept.items()}
-    }
+    return {purchase.words: {scenario: bought[rate.price] for scenario, rate in kept.items()}}
 
 
 def pricing_day(results: Results, *, is_kept: bool) -> date:

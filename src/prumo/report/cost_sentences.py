@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.message import Message, counted, listed
-from prumo.money.billing import PURCHASE_WORDS, rule
 from prumo.money.cost import NOTABLE_ROUNDING, currencies, rounded_runs
 from prumo.money.difference import Aspect, machine_ratios
 from prumo.money.energy import CO2_OF, grids
@@ -29,6 +28,16 @@ if TYPE_CHECKING:
 TIMES_FROM = 1.5
 # A chance from so many draws is not known better than this.
 FINEST_PERCENT = 0.1
+PURCHASE_WORDS = {Purchase.ON_DEMAND: "on demand", Purchase.SPOT: "spot"}
+BILLING_WORDS = {
+    "exact": "as used, without rounding",
+    "per_second_from_minute": "by the second, a minute at least",
+    "whole_minutes": "by whole minutes, the last one dropped",
+    "per_second": "by the second",
+    "per_millisecond": "by the millisecond",
+    "per_request": "by the request",
+    "per_gigabyte": "by the GB in and out",
+}
 UNIT_SYMBOLS = {Unit.HOUR: "h", Unit.SECOND: "s"}
 RENTAL = {
     "shared": "A run pays for its own time as a part of a longer rental, without minimum or "
@@ -222,7 +231,7 @@ def rate_message(rate: Rate, *, exact: bool = False) -> Message:
             "purchase": Message(PURCHASE_WORDS[rate.purchase]),
             "amount": Quantity(rate.amount, f"{rate.currency}/{unit}"),
             "date": rate.as_of.isoformat() if rate.as_of else Message("an unknown date"),
-            "billing": Message(rule(rate.billing).words),
+            "billing": Message(BILLING_WORDS[rate.billing]),
             "source": rate.source or Message("an unknown source"),
         },
     )
