@@ -21,8 +21,8 @@ from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
 from prumo.money.billing import rate_of
 from prumo.money.catalog import load_catalog
-from prumo.money.kept_prices import named_prices, read_prices
 from prumo.money.price import Purchase
+from prumo.money.study_prices import named_prices, read_prices
 from prumo.results.tables import Results
 from prumo.run.events import ListenerProgress, Remark
 from prumo.study import Training, plan_of

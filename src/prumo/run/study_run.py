@@ -57,7 +57,8 @@ def run_study(
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
-        keep_prices(study, results, listener)
+        for remark in keep_prices(study, results):
+            listener(Remark(remark))
         with closing(LocalExecutor(study, folder, listener)) as executor:
             try:
                 if pending := execution.schedule.pending():

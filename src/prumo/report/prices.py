@@ -1,10 +1,11 @@
-"""How `prumo price` shows prices, findings and what became of an import."""
+"""Prices, findings about them and imports of them: tables and texts, and values for programs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from rich import box
@@ -14,18 +15,18 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from prumo.cli.console import table_console
+from prumo.money.lint import Problem
 from prumo.money.price import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from rich.console import JustifyMethod
+    from rich.console import Console, JustifyMethod
 
     from prumo.money.lint import Finding
     from prumo.money.price import Price
-    from prumo.money.update import Intake
+    from prumo.money.update import Intake, Outcome
 
 _NUMBERS = {"vCPUs", "GiB", "on demand", "spot"}
 _SHOWN_FINDINGS = 30
@@ -33,13 +34,44 @@ _SHOWN_LEFT_OUT = 5
 _ENDLESS = 10_000
 
 
-def print_prices(prices: Sequence[Price], limit: int) -> None:
+class ProblemText(NamedTuple):
+    """How a kind of finding is called, and what to do about it."""
+
+    title: str
+    advice: str
+
+
+PROBLEM_TEXTS = {
+    Problem.NO_PRICE: ProblemText("no price", "look it up at the provider, or leave the row out"),
+    Problem.NOT_A_NUMBER: ProblemText("not a number", "correct the row"),
+    Problem.ZERO: ProblemText(
+        "zero", "nothing is free by the hour: look the price up at the provider"
+    ),
+    Problem.NEGATIVE: ProblemText("negative", "correct the row"),
+    Problem.SENTINEL: ProblemText(
+        "sentinel", "the catalog knew no price and filled one in: look it up"
+    ),
+    Problem.CURRENCY: ProblemText("unknown currency", "write the ISO 4217 code, as USD or BRL"),
+    Problem.UNDATED: ProblemText(
+        "no date", "say of which day it is: `prumo price import FILE --as-of DATE`"
+    ),
+    Problem.FUTURE: ProblemText("date in the future", "correct the date"),
+    Problem.DUPLICATE: ProblemText("duplicate", "keep one row for each name and date"),
+    Problem.STALE: ProblemText("stale", "fetch a newer one: `prumo price update`"),
+    Problem.SPOT_ABOVE_ON_DEMAND: ProblemText(
+        "spot above on demand", "spot should cost less than on demand: look it up"
+    ),
+    Problem.NO_SOURCE: ProblemText("no source", "say where it comes from in the column `source`"),
+}
+
+
+def print_prices(prices: Sequence[Price], limit: int, console: Console) -> None:
     """A table, and how much of the whole it is."""
     if not prices:
         click.echo("no price fits; ask for less, or fetch more with `prumo price update`")
         return
     shown = prices[:limit] if limit else prices
-    console, table = table_console(), _table(shown)
+    table = _table(shown)
     room = console.options.update_width(_ENDLESS)
     is_narrow = console.is_terminal and console.measure(table, options=room).maximum > console.width
     console.print(narrow_table(shown) if is_narrow else table)
@@ -80,17 +112,18 @@ def print_price(price: Price, kept: str, findings: Sequence[Finding], today: dat
     for label, value in rows.items():
         click.echo(f"{label:<10} {value or '-'}")
     for finding in findings:
-        problem = finding.problem
-        click.echo(f"{click.style('!', fg='yellow')} {problem.title}: {problem.advice}")
+        text = PROBLEM_TEXTS[finding.problem]
+        click.echo(f"{click.style('!', fg='yellow')} {text.title}: {text.advice}")
 
 
 def print_findings(findings: Sequence[Finding], title: str, most: int = _SHOWN_FINDINGS) -> None:
     """The findings of a list, by problem, each with its advice once."""
-    by_problem = sorted(findings, key=lambda finding: finding.problem.name)
+    by_problem = sorted(findings, key=lambda finding: finding.problem)
     for problem, group in groupby(by_problem, key=lambda finding: finding.problem):
         listed = list(group)
         mark = click.style("!", fg="red" if problem.spoils else "yellow")
-        click.echo(f"{mark} {title}: {problem.title}, {_times(len(listed))}; {problem.advice}")
+        text = PROBLEM_TEXTS[problem]
+        click.echo(f"{mark} {title}: {text.title}, {_times(len(listed))}; {text.advice}")
         width = max(len(finding.price.name) for finding in listed[:most])
         for finding in listed[:most]:
             click.echo(f"    {finding.price.name:<{width}}  {finding.detail}")
@@ -107,6 +140,23 @@ def print_intake(intake: Intake, title: str) -> None:
     click.echo(f"{title}: {kept} of {span} → {', '.join(map(str, intake.files))}")
 
 
+def no_usable_price(intake: Intake) -> str:
+    """Why nothing could be kept of what was imported or fetched."""
+    counts = Counter(finding.problem for finding in intake.left_out)
+    reasons = [
+        f"  {PROBLEM_TEXTS[problem].title}: {count}; {PROBLEM_TEXTS[problem].advice}"
+        for problem, count in counts.items()
+    ]
+    return "\n".join([f"{intake.place}: no price can be used:", *reasons])
+
+
+def failure_of(outcome: Outcome) -> str:
+    """Why there are no new prices of a provider; empty where there are."""
+    if outcome.intake is not None and not outcome.intake.kept:
+        return no_usable_price(outcome.intake)
+    return outcome.failure
+
+
 def price_json(price: Price) -> dict[str, object]:
     """A price for a program."""
     return {"name": price.name, **price.model_dump(mode="json")}
@@ -115,11 +165,11 @@ def price_json(price: Price) -> dict[str, object]:
 def finding_json(finding: Finding) -> dict[str, object]:
     """A finding for a program."""
     return {
-        "problem": finding.problem.name.lower(),
+        "problem": finding.problem.value,
         "spoils": finding.problem.spoils,
         "price": finding.price.name,
         "detail": finding.detail,
-        "advice": finding.problem.advice,
+        "advice": PROBLEM_TEXTS[finding.problem].advice,
     }
 
 

@@ -1,4 +1,4 @@
-"""Asking a public price service: bounded retries, and patience where it asks for some."""
+"""What every price source works with: price lists as text, and requests to public services."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ import email.utils
 import http.client
 import io
 import json
+import re
 import tempfile
 import time
 import urllib.error
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
-from prumo.errors import DownloadError
+from prumo.errors import DownloadError, InputError
 from prumo.http import BrokenConnectionError, chunks, opened
 from prumo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import TextIO
+    from datetime import date
 
     from prumo.progress import Progress
 
@@ -36,8 +37,25 @@ _PASSING_FAULTS = {
     http.HTTPStatus.GATEWAY_TIMEOUT,
 }
 _MEGABYTE = 1_000_000
+_JSON_CHARACTERS = 256 * 2**20
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text and the name to call it by in errors."""
+
+    name: str
+    text: TextIO
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a price list does not say itself, and the user did."""
+
+    provider: str = ""
+    as_of: date | None = None
 
 
 @dataclass(frozen=True)
@@ -47,15 +65,39 @@ class Request:
     provider: str
     regions: tuple[str, ...]
     skus: tuple[str, ...]
-    """None where every SKU is wanted."""
+    """Empty where every SKU is wanted."""
 
 
-class _PassingError(Exception):
-    """The service may answer another time."""
+def read_json(document: Document) -> Any:  # noqa: ANN401 (whatever the JSON holds)
+    """The content of a JSON text, which must be short enough for memory."""
+    text = document.text.read(_JSON_CHARACTERS + 1)
+    if len(text) > _JSON_CHARACTERS:
+        raise InputError(
+            f"{document.name}: is longer than {_JSON_CHARACTERS >> 20} MiB; give the CSV file of "
+            "the same list, which is read row by row"
+        )
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{document.name}:{error.lineno}: is no whole JSON: {error.msg}"
+        ) from error
 
-    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait_seconds = wait_seconds
+
+def amount_of(text: str, document: Document, line: int) -> float | None:
+    """The amount in a cell; none where it is empty."""
+    if not text.strip():
+        return None
+    try:
+        return float(text)
+    except ValueError as error:
+        raise InputError(f"{document.name}:{line}: '{text}' is no amount") from error
+
+
+def spelt(name: str, pattern: str) -> str:
+    """A name with dashes for the characters that a study could not write."""
+    character = pattern.removesuffix("+")
+    return "".join(letter if re.fullmatch(character, letter) else "-" for letter in name)
 
 
 def fetch_json(url: str, title: str, progress: Progress) -> Any:  # noqa: ANN401 (whatever it holds)
@@ -100,7 +142,7 @@ def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
                 title = f"{title} ({size / _MEGABYTE:.0f} MB)"
             for chunk in chunks(answer):
                 file.write(chunk)
-                progress.show(title, _advance(file.tell(), size))
+                progress.show(title, _progress_of(file.tell(), size))
     except urllib.error.HTTPError as error:
         reason = f"{error.code} {error.reason}"
         if error.code in _PASSING_FAULTS:
@@ -121,7 +163,7 @@ def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
         raise _PassingError(str(error) or "the connection broke") from error
 
 
-def _advance(done: int, size: int) -> str:
+def _progress_of(done: int, size: int) -> str:
     return f"{100 * done // size} %" if size else f"{done / _MEGABYTE:.1f} MB"
 
 
@@ -144,3 +186,11 @@ def _json(text: TextIO) -> Any:  # noqa: ANN401 (whatever the JSON holds)
         return json.load(text)
     except ValueError as error:
         raise _PassingError(f"the answer is no whole JSON: {error}") from error
+
+
+class _PassingError(Exception):
+    """The service may answer another time."""
+
+    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait_seconds = wait_seconds
