@@ -24,6 +24,7 @@ from prumo.run.events import (
     StudyStarted,
 )
 from prumo.run.execution import Selection
+from prumo.run.executors import DEFAULT_EXECUTOR
 from prumo.run.schedule import Remaining
 from prumo.run.study_run import default_results, missing_runs, run_study
 
@@ -251,6 +252,13 @@ SOME_FAILED = 1
     default=True,
     help="Whether to prove first that compared frameworks train the same networks.",
 )
+@click.option(
+    "--executor",
+    default=DEFAULT_EXECUTOR,
+    metavar="NAME",
+    show_default=True,
+    help="Where to carry out the runs; packages can add more.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list what would be started.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line, for programs.")
 def command(  # noqa: PLR0913 (each option is an argument)
@@ -262,6 +270,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     replications: int | None,
     retry_failed: bool,
     check: bool,
+    executor: str,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -284,8 +293,9 @@ def command(  # noqa: PLR0913 (each option is an argument)
     again = ["prumo", "run", str(study_file), "--results", str(folder)]
     again += ["--scale", scale] if scale else []
     again += [] if check else ["--no-check"]
+    again += [] if executor == DEFAULT_EXECUTOR else ["--executor", executor]
     with open_progress(again, folder, as_json=as_json) as listener:
-        ended = run_study(study, folder, listener, selection, check=check)
+        ended = run_study(study, folder, listener, selection, check=check, executor_name=executor)
     if ended.interrupted:
         sys.exit(INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):

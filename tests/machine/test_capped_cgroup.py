@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.machine.cgroup import NoGroup, RunGroup, create_group, memory_group, own_place
+from prumo.machine.cgroup import CappedCgroup, capped_cgroup, create_capped_cgroup, own_cgroup
 from support.fakes_machine import UnifiedTree
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ MIB = 1024**2
 HUNGRY = "import sys; sys.stdin.read(); held = b'x' * (256 << 20); print('survived')"
 
 
-def put(pid: int, group: RunGroup) -> None:
+def put(pid: int, group: CappedCgroup) -> None:
     for file in group.join_files:
         Path(file).write_text(str(pid))
 
 
 @pytest.fixture
-def group() -> Iterator[RunGroup]:
+def group() -> Iterator[CappedCgroup]:
     """A real group of 64 MiB on this machine."""
-    made = create_group("test", 64 * MIB)
+    made = create_capped_cgroup("test", 64 * MIB)
     if made.missing:
         pytest.skip(made.missing)
     yield made
@@ -36,7 +36,7 @@ def group() -> Iterator[RunGroup]:
 
 
 @pytest.mark.root
-def test_a_process_over_the_cap_is_ended_and_counted(group: RunGroup) -> None:
+def test_a_process_over_the_cap_is_ended_and_counted(group: CappedCgroup) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", HUNGRY], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -48,7 +48,7 @@ def test_a_process_over_the_cap_is_ended_and_counted(group: RunGroup) -> None:
 
 
 @pytest.mark.root
-def test_a_process_below_the_cap_is_left_alone(group: RunGroup) -> None:
+def test_a_process_below_the_cap_is_left_alone(group: CappedCgroup) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", "input(); held = b'x' * (8 << 20); print('survived')"],
         stdin=subprocess.PIPE,
@@ -61,7 +61,7 @@ def test_a_process_below_the_cap_is_left_alone(group: RunGroup) -> None:
 
 
 @pytest.mark.root
-def test_the_end_of_a_group_is_the_end_of_every_process_in_it(group: RunGroup) -> None:
+def test_the_end_of_a_group_is_the_end_of_every_process_in_it(group: CappedCgroup) -> None:
     process = subprocess.Popen(
         ["sh", "-c", "read go; sleep 600 & sleep 600 & echo up; wait"],
         stdin=subprocess.PIPE,
@@ -82,7 +82,7 @@ def test_the_end_of_a_group_is_the_end_of_every_process_in_it(group: RunGroup) -
 
 @pytest.mark.root
 def test_leaving_the_block_ends_what_is_in_the_group_and_removes_it() -> None:
-    with memory_group("block", 64 * MIB) as group:
+    with capped_cgroup("block", 64 * MIB) as group:
         if group.missing:
             pytest.skip(group.missing)
         process = subprocess.Popen(["sleep", "600"])
@@ -92,19 +92,19 @@ def test_leaving_the_block_ends_what_is_in_the_group_and_removes_it() -> None:
 
 
 def test_without_a_cap_there_is_no_group() -> None:
-    with memory_group("block", None) as group:
+    with capped_cgroup("block", None) as group:
         assert group.missing == "no memory cap was asked for"
         assert group.join_files == ()
 
 
 @pytest.mark.root
-def test_swap_is_inside_the_cap_where_the_kernel_counts_it(group: RunGroup) -> None:
+def test_swap_is_inside_the_cap_where_the_kernel_counts_it(group: CappedCgroup) -> None:
     del group
-    place = own_place("memory")
-    assert place is not None
-    if place.unified:
+    own = own_cgroup("memory")
+    assert own is not None
+    if own.version == 2:
         pytest.skip("version 2 forbids swap by another file")
-    made = place.folder / f"prumo-test-{os.getpid()}"
+    made = own.folder / f"prumo-test-{os.getpid()}"
     counted = made / "memory.memsw.limit_in_bytes"
     if not counted.exists():
         pytest.skip("this kernel does not count swap")
@@ -112,8 +112,8 @@ def test_swap_is_inside_the_cap_where_the_kernel_counts_it(group: RunGroup) -> N
 
 
 @pytest.mark.root
-def test_an_empty_group_left_behind_is_replaced(group: RunGroup) -> None:
-    again = create_group("test", 32 * MIB)
+def test_an_empty_group_left_behind_is_replaced(group: CappedCgroup) -> None:
+    again = create_capped_cgroup("test", 32 * MIB)
     assert again.missing == ""
     assert again.join_files == group.join_files
 
@@ -122,7 +122,7 @@ def test_a_group_of_version_2_is_capped_without_swap(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = UnifiedTree(tmp_path, monkeypatch)
-    group = create_group("C01-r1", 64 * MIB, tree.process)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process)
     folder = tree.own / f"prumo-C01-r1-{os.getpid()}"
     assert group.missing == ""
     assert (tree.own / "cgroup.subtree_control").read_text() == "+memory"
@@ -134,7 +134,7 @@ def test_a_group_of_version_2_counts_kills_and_holds_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = UnifiedTree(tmp_path, monkeypatch)
-    group = create_group("C01-r1", 64 * MIB, tree.process)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process)
     folder = tree.own / f"prumo-C01-r1-{os.getpid()}"
     put(4242, group)
     assert group.processes() == [4242]
@@ -149,7 +149,7 @@ def test_a_process_of_another_namespace_is_never_signalled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tree = UnifiedTree(tmp_path, monkeypatch)
-    group = create_group("C01-r1", 64 * MIB, tree.process)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process)
     (tree.own / f"prumo-C01-r1-{os.getpid()}" / "cgroup.procs").write_text("0\n0\n")
     assert group.processes() == []
     assert group.kill()
@@ -160,7 +160,7 @@ def test_a_busy_group_of_version_2_gets_a_sibling(
 ) -> None:
     tree = UnifiedTree(tmp_path, monkeypatch)
     tree.refusing.add(tree.own)
-    group = create_group("C01-r1", 64 * MIB, tree.process)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process)
     assert group.join_files == (f"{tree.own.parent}/prumo-C01-r1-{os.getpid()}/cgroup.procs",)
 
 
@@ -170,7 +170,7 @@ def test_a_sibling_that_would_escape_a_quota_is_not_made(
     tree = UnifiedTree(tmp_path, monkeypatch)
     tree.refusing.add(tree.own)
     tree.limit(tree.own, cpu_max="100000 100000")
-    group = create_group("C01-r1", 64 * MIB, tree.process)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process)
     assert "resource busy" in group.missing
 
 
@@ -180,7 +180,7 @@ def test_a_folder_without_the_kernels_files_is_no_group_and_is_not_left_behind(
     (tmp_path / "cgroup").write_text("3:memory:/\n")
     (tmp_path / "mountinfo").write_text(f"1 1 0:1 / {tmp_path}/m rw - cgroup cgroup rw,memory\n")
     (tmp_path / "m").mkdir()
-    group = create_group("C01-r1", 64 * MIB, tmp_path)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tmp_path)
     assert group.missing.startswith("cannot make a control group in")
     assert list((tmp_path / "m").iterdir()) == []
 
@@ -188,8 +188,7 @@ def test_a_folder_without_the_kernels_files_is_no_group_and_is_not_left_behind(
 def test_without_control_groups_the_reason_is_told_and_everything_still_works(
     tmp_path: Path,
 ) -> None:
-    group = create_group("C01-r1", 64 * MIB, tmp_path)
-    assert isinstance(group, NoGroup)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tmp_path)
     assert group.missing == "this machine has no memory control group"
     assert group.join_files == ()
     assert group.oom_kills() == 0

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo.machine.cgroup import memory_limit, own_place, quota_cores
+from prumo.machine.cgroup import memory_limit, own_cgroup, quota_cores
 from support.fakes_machine import UnifiedTree
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ GIB = 1024**3
 def first_version_process(
     folder: Path, *, root: str = "/", group: str = "/docker/abc"
 ) -> tuple[Path, Path]:
-    """A process under version 1, and the mount of its memory and cpu hierarchies."""
+    """A process under version 1, and the mount of its memory and cpu groups."""
     mount = folder / "mount"
     process = folder / "process"
     (mount / "docker" / "abc").mkdir(parents=True)
@@ -31,28 +31,28 @@ def first_version_process(
 
 def test_the_own_group_is_found_below_the_mount(tmp_path: Path) -> None:
     process, mount = first_version_process(tmp_path)
-    place = own_place("memory", process)
-    assert place is not None
-    assert place.folder == mount / "docker" / "abc"
-    assert not place.unified
+    own = own_cgroup("memory", process)
+    assert own is not None
+    assert own.folder == mount / "docker" / "abc"
+    assert own.version == 1
 
 
 def test_a_group_that_is_itself_the_mount_is_found_in_a_container(tmp_path: Path) -> None:
     process, mount = first_version_process(tmp_path, root="/docker/abc")
-    place = own_place("memory", process)
-    assert place is not None
-    assert place.folder == mount
+    own = own_cgroup("memory", process)
+    assert own is not None
+    assert own.folder == mount
 
 
 def test_a_group_that_cannot_be_seen_falls_back_to_the_mount(tmp_path: Path) -> None:
     process, mount = first_version_process(tmp_path, group="/elsewhere/xyz")
-    place = own_place("memory", process)
-    assert place is not None
-    assert place.folder == mount
+    own = own_cgroup("memory", process)
+    assert own is not None
+    assert own.folder == mount
 
 
 def test_a_system_without_control_groups_has_no_place_and_no_limits(tmp_path: Path) -> None:
-    assert own_place("memory", tmp_path) is None
+    assert own_cgroup("memory", tmp_path) is None
     assert quota_cores(tmp_path) is None
     assert memory_limit(tmp_path) is None
 
