@@ -60,7 +60,7 @@ class CommandContract:
                 command.help, f"`{' '.join(('prumo …', *words))}` has a help text (its docstring)"
             )
             try:
-                command.main([*words[len(words) :], "--help"], standalone_mode=False)
+                command.main(["--help"], standalone_mode=False)
             except click.exceptions.Exit as end:
                 require(end.exit_code == 0, f"`{' '.join(words)} --help` ends with 0")
 

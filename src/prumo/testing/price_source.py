@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +14,7 @@ from prumo.plugins import PRICE_SOURCES
 from prumo.testing.require import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 HEAD_CHARACTERS = 4096
 FOREIGN_TEXTS = ("", "{}", "[]", "name,age\nAda,36\n", "name: a study\nworkload: {kind: command}\n")

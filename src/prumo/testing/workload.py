@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
 from prumo.errors import InputError
 from prumo.results.folder import ResultsFolder
@@ -16,6 +15,9 @@ from prumo.run.executors.local import LocalExecutor
 from prumo.run.workloads import Launcher
 from prumo.study import Run, Study, Workload, fingerprint
 from prumo.testing.require import modules_loaded_by, refusal, require
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class WorkloadContract:
