@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from prumo.study.retina_parameters import RetinaParameters
     from prumo_retina.held_out import HeldOut
-    from prumo_retina.judge.case import Estimate
     from prumo_retina.records.card import RecordsCard
+    from prumo_serve.estimates import Estimate
 
 
 CHECKPOINTS = "checkpoints"
