@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo_retina.held_out import HeldOut
-    from prumo_retina.judge.case import Estimate
     from prumo_retina.records.card import RecordsCard
     from prumo_retina.workload import RetinaParameters
+    from prumo_serve.estimates import Estimate
 
 
 CHECKPOINTS = "checkpoints"

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prumo_retina.grade import Grade
 from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
-from prumo_serve.manifest import FundusPreprocessing, OperatingPoint
+from prumo_retina.task import FundusPreprocessing, labels_of
+from prumo_serve.manifest import OperatingPoint
 from prumo_serve.source import Source, Told
 from prumo_serve.source.terms import INSIDE
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_serve.manifest import Task
-
 # As `prumo_retina.evaluation.files` names them, whose imports take a second.
 _CARDS = "evaluation/*/card.md"
-LABELS: dict[Task, tuple[str, ...]] = {
-    "referral": ("no referral", "refer"),
-    "grade": tuple(grade.title for grade in Grade),
-}
-"""Words of the worklist, which has their translations."""
 
 
 def is_model(folder: Path) -> bool:
@@ -37,7 +30,7 @@ def source(folder: Path) -> Source:
         name=description.name,
         created=description.created,
         task=description.task,
-        labels=LABELS[description.task],
+        labels=labels_of(description.task),
         normalization=INSIDE,
         preprocessing=FundusPreprocessing(
             preparation=description.preparation.model_dump(mode="json")
