@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     amount,
     billing_options,
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 @billing_options
 @click.option(
     "--confidence",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    type=FiniteFloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="From which chance on something is called sure.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     billing_options,
     confidence_option,
@@ -47,13 +48,13 @@ if TYPE_CHECKING:
 @billing_options
 @click.option(
     "--grid",
-    type=click.FloatRange(0),
+    type=FiniteFloatRange(0),
     metavar="GRAMS",
     help="CO2 of a kWh where the machine stands, in grams.",
 )
 @click.option(
     "--watts-per-core",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteFloatRange(0, min_open=True),
     metavar="WATTS",
     help="For an estimate of energy where the machine did not count it.",
 )

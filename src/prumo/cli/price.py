@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import shown_progress, table_console
+from prumo.cli.numbers import FiniteFloat
 from prumo.errors import InputError
 from prumo.money.catalog import (
     Search,
@@ -102,11 +103,15 @@ def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
 
 @command.command("find", epilog="Example:  prumo price find --gpu T4 --max 1.0 --spot")
 @click.option("--gpu", default="", help="The accelerator: T4, A100, tpu-v5litepod.")
-@click.option("--max", "maximum", type=float, help="The most that it may cost, for its unit.")
+@click.option(
+    "--max", "maximum", type=FiniteFloat(), help="The most that it may cost, for its unit."
+)
 @click.option("--provider", default="", help="Only of this provider.")
 @click.option("--region", default="", help="Only in this region.")
-@click.option("--vcpus", type=float, help="At least so many vCPUs.")
-@click.option("--memory", "memory_gib", type=float, metavar="GIB", help="At least so much memory.")
+@click.option("--vcpus", type=FiniteFloat(), help="At least so many vCPUs.")
+@click.option(
+    "--memory", "memory_gib", type=FiniteFloat(), metavar="GIB", help="At least so much memory."
+)
 @click.option("--spot", is_flag=True, help="By the price of a spot machine.")
 @click.option(
     "--kind",

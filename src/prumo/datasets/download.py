@@ -1,4 +1,4 @@
-"""One file over HTTP: continued where it stopped, checked before it gets its name."""
+"""Downloads of known data sets: continued where they stopped, checked before they get a name."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class RemoteFile:
 
 
 def download(
-    file: RemoteFile, places: Sequence[str], folder: Path, tell: Callable[[int], None]
+    file: RemoteFile, places: Sequence[str], folder: Path, report: Callable[[int], None]
 ) -> bool:
     """Bring a file into a folder, from the first place that gives it; False if it was there.
 
-    `tell` hears how many bytes are there so far. What was fetched of a file stays beside it as
-    `.part`, and the next call goes on from there.
+    `report` is called with how many bytes are there so far. What was fetched of a file stays
+    beside it as `.part`, and the next call goes on from there.
     """
     target = folder / file.name
     if target.is_file() and _has_checksum(target, file):
@@ -70,7 +70,7 @@ def download(
         for place in places:
             url = f"{place.rstrip('/')}/{file.name}"
             try:
-                _fetch(url, file, stream, tell)
+                _fetch(url, file, stream, report)
             except _Refused as reason:
                 reasons.append(f"\n  {url}: {reason}")
             else:
@@ -136,28 +136,28 @@ def _is_complete(file: RemoteFile, stream: io.BufferedRandom) -> bool:
 
 
 def _fetch(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """Fill the stream from a URL; if what was there does not fit to it, from the beginning."""
     if not url.startswith(SCHEMES):
         raise InputError(f"{url}: only http and https addresses can be fetched from")
     was_begun = stream.seek(0, os.SEEK_END) > 0
     try:
-        _fill(url, file, stream, tell)
+        _fill(url, file, stream, report)
     except _Wrong:
         if not was_begun:
             raise
-        _fill(url, file, stream, tell)
+        _fill(url, file, stream, report)
 
 
 def _fill(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """All that is missing; a broken connection is taken up again a few times."""
     reason = ""
     for _ in range(_ATTEMPTS):
         try:
-            _receive(url, file, stream, tell)
+            _receive(url, file, stream, report)
         except BrokenConnectionError as broken:
             reason = str(broken)
             continue
@@ -167,7 +167,7 @@ def _fill(
 
 
 def _receive(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """What one answer gives, at the end of the stream."""
     start = stream.seek(0, os.SEEK_END)
@@ -192,7 +192,7 @@ def _receive(
                 _empty(stream)
                 raise _Wrong(f"gave more than the published {file.bytes} bytes")
             stream.write(chunk)
-            tell(stream.tell())
+            report(stream.tell())
     stream.flush()
 
 
