@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from prumo.files import json_text
+from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,28 +49,15 @@ def shown_progress() -> Iterator[Progress]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield PlainProgress()
+        yield plain_progress()
         return
     with console.status("") as status:
         yield StatusProgress(status)
 
 
-class PlainProgress:
-    """Every piece of news on a line of its own; how far a job is, is no news."""
-
-    def __init__(self) -> None:
-        self._shown = ""
-
-    def say(self, text: str) -> None:
-        """Print it."""
-        click.echo(text, err=True)
-
-    def show(self, text: str, detail: str = "") -> None:
-        """Print it once, set off."""
-        del detail
-        if text != self._shown:
-            click.echo(f"  {text}", err=True)
-        self._shown = text
+def plain_progress() -> LineProgress:
+    """Every report on a line of its own; activities are set off."""
+    return LineProgress(partial(click.echo, err=True), indent="  ")
 
 
 class StatusProgress:

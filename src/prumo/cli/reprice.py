@@ -11,10 +11,10 @@ from prumo.cli.console import print_json
 from prumo.cli.options import exchange_of, exchange_options, purchase_option
 from prumo.errors import InputError
 from prumo.money.cost import cost_settings
-from prumo.money.kept_prices import EVERY_MACHINE
 from prumo.money.price import Purchase
-from prumo.money.study_prices import Repricing, reprice
+from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
 from prumo.report.cost_notes import age_notes
+from prumo.report.cost_sentences import exchange_message, rate_message
 from prumo.results.folder import ResultsFolder
 from prumo.results.tables import Results
 
@@ -68,11 +68,11 @@ def command(  # noqa: PLR0913 (one argument per option)
         return
     exact = cost_settings(results).rental == "shared"
     for label, kept in prices.rates.items():
-        click.echo(f"{label or 'all machines'}: {kept.message(exact=exact)}")
+        click.echo(f"{label or 'all machines'}: {rate_message(kept, exact=exact)}")
     for note in age_notes(prices.rates, prices.made):
         click.echo(str(note))
     if prices.exchange is not None:
-        click.echo(f"exchange: {prices.exchange.message()}")
+        click.echo(f"exchange: {exchange_message(prices.exchange)}")
 
 
 def _named(machines: Sequence[str]) -> dict[str, str]:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import psutil
 
-from prumo.datasets.content import Contents
 from prumo.datasets.formats import find_source
-from prumo.datasets.preparation import Request, prepare
+from prumo.datasets.preparation import Contents, Request, prepare
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import DataError
 from prumo.study.parameters import place

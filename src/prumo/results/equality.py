@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from prumo.errors import StorageError
 from prumo.files import write_json
 from prumo.results.folder import JOURNAL_FILE
-from prumo.study.architecture import Architecture
+from prumo.study.network import Architecture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

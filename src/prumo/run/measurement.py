@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from prumo.run.verdict import Anomaly
     from prumo.run.worker import Launch
-    from prumo.run.workloads import Workload
+    from prumo.run.workloads import Launcher
     from prumo.study import MeasureSettings, Run
     from prumo.supervise.guard import Ending
     from prumo.supervise.interruption import Interruption
@@ -175,7 +175,7 @@ class Measurement:
 def measure(  # noqa: PLR0913 (each is another thing)
     run: Run,
     launch: Launch,
-    workload: Workload,
+    workload: Launcher,
     folder: Path,
     settings: MeasureSettings,
     interruption: Interruption,

@@ -18,7 +18,7 @@ from prumo.machine.cpu import read_cpu
 from prumo.results.equality import Answer, NoAnswer, read_proof
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.run.worker import Environments, Limits, StartedWorker, worker_launch
-from prumo.study.architecture import Architecture
+from prumo.study.network import Architecture
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.definition import network_documents
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from prumo.run.events import Listener, StudyEnded
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 EVERYTHING = Selection()
 
@@ -59,7 +59,8 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
-        keep_prices(study, results, listener)
+        for remark in keep_prices(study, results):
+            listener(Remark(remark))
         with closing(kind(study, folder, listener)) as executor:
             try:
                 if pending := execution.schedule.pending():

@@ -1,4 +1,4 @@
-"""What a scenario's worker is told: defaults, fixed parameters, levels and the machine's device."""
+"""The parameters of a scenario: defaults, fixed ones, levels and what follows from them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,13 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from prumo.study.problem import describe
-from prumo.study.retina_parameters import RetinaParameters
-from prumo.study.training_parameters import TrainingParameters
-from prumo.study.workload import Training
-from prumo_worker.data.catalog import CATALOG
+from prumo.study.section import describe
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from prumo.study.model import Study
-    from prumo.study.problem import KeyPath
-    from prumo.study.scenario import Level
-    from prumo.study.section import Section
-    from prumo.study.workload import Workload
-
-
-_BY_KIND: dict[str, type[Section]] = {"training": TrainingParameters, "retina": RetinaParameters}
-
-
-def parameters_of(workload: Workload) -> type[Section] | None:
-    """The typed parameters of a workload; None where they are the user's own affair."""
-    return _BY_KIND.get(workload.kind)
+    from prumo.study.section import KeyPath, Level, Section
 
 
 def check_value(parameters: type[Section], name: str, level: Level) -> None:
@@ -63,36 +48,30 @@ def _adapter(parameters: type[Section], name: str) -> TypeAdapter[Any]:
 
 
 MACHINE_NAMES = ("machine", "environment")
-_OWN_IMAGE_SIZE = 32
-"""For images under a name of the user's own, which may have any sizes."""
+"""The parameters that name the machine of a run."""
 
 
 def names_machine(study: Study, name: str) -> bool:
     """Whether the levels of this parameter are labels of machines."""
-    return name in MACHINE_NAMES and bool(parameters_of(study.workload) or study.machines)
+    return name in MACHINE_NAMES and bool(study.workload.parameters or study.machines)
 
 
 def constants(study: Study) -> dict[str, Level]:
     """The parameters that are the same in every scenario."""
-    parameters = parameters_of(study.workload)
+    parameters = study.workload.parameters
     values = defaults(parameters) if parameters else {}
-    if "dataset" in values:
-        values |= contribution(study, "dataset", values["dataset"])
-    for name, level in study.fixed.items():
+    for name, level in [*values.items(), *study.fixed.items()]:
         values |= contribution(study, name, level)
     return values
 
 
 def contribution(study: Study, name: str, level: Level) -> dict[str, Level]:
-    """What one level says to the worker: itself and what else follows from it.
+    """The parameters that one level sets: its own and what else follows from it.
 
-    From a machine follow its label and device, from a data set the size that its images have.
+    From a machine follow its label and device; the workload knows about other levels.
     """
     if not names_machine(study, name):
-        is_sizing = name == "dataset" and isinstance(study.workload, Training)
-        is_sized = not is_sizing or is_given(study, "image_size")
-        size = {} if is_sized else {"image_size": _own_size(str(level))}
-        return {name: _typed(study, name, level), **size}
+        return {name: _typed(study, name, level), **study.workload.implied(study, name, level)}
     values = {name: level, "machine": level}
     machine = study.machines.get(str(level))
     if machine and machine.device:
@@ -141,13 +120,8 @@ def place(study: Study, values: Mapping[str, Level], *names: str) -> KeyPath:
     return ("factors", name, study.factors[name].index(values[name]))
 
 
-def _own_size(dataset: str) -> int:
-    card = CATALOG.get(dataset)
-    return card.image_size if card else _OWN_IMAGE_SIZE
-
-
 def _typed(study: Study, name: str, level: Level) -> Level:
-    parameters = parameters_of(study.workload)
+    parameters = study.workload.parameters
     if parameters is None or name not in parameters.model_fields:
         return level
     return typed_value(parameters, name, level)

@@ -1,4 +1,4 @@
-"""The scenarios of a study, one at a time, and how many there are."""
+"""The plan of a study: its scenarios one at a time, how many there are, and their fingerprints."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING
 from prumo.study.design import MOST_LISTED, DesignError, Full, Space
 from prumo.study.parameters import constants, contribution, factors_behind
 from prumo.study.rule import Rule
-from prumo.study.scenario import Scenario
-from prumo.study.settings import replication_range
-from prumo.study.workload import Retina, Training
+from prumo.study.scenario import Scenario, replication_range
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from prumo.study.design import Combination
     from prumo.study.model import Study
-    from prumo.study.scenario import Level
+    from prumo.study.section import Level
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ class _Selection:
         )
 
 
-_LENGTH = 16
+_FINGERPRINT_DIGITS = 16
 
 
 def fingerprint(study: Study, scenario: Scenario) -> str:
@@ -151,28 +149,9 @@ def fingerprint(study: Study, scenario: Scenario) -> str:
     """
     conditions = study.measure.model_dump(include={"threads", "affinity", "warmup_steps"})
     content = {
-        "workload": _workload(study, scenario),
+        "workload": study.workload.identity(study, scenario),
         "parameters": dict(scenario.parameters),
         "conditions": conditions,
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:_LENGTH]
-
-
-def _workload(study: Study, scenario: Scenario) -> dict[str, object]:
-    if isinstance(study.workload, Retina):
-        return {
-            "kind": "retina",
-            "version": study.framework_version("tensorflow"),
-            "data_given": study.workload.data is not None,
-        }
-    if not isinstance(study.workload, Training):
-        return study.workload.model_dump(mode="json")
-    own = study.own_network(str(scenario.parameters["network"]))
-    layers = {"layers": own.layers} if own else {}
-    return {
-        **layers,
-        "kind": "training",
-        "version": study.framework_version(str(scenario.parameters["framework"])),
-        "data_given": scenario.parameters["dataset"] in study.workload.data,
-    }
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_FINGERPRINT_DIGITS]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prumo.results.folder import ResultsFolder
     from prumo.run.events import Listener
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 DEFAULT_EXECUTOR = "local"
 

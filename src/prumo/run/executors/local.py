@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from prumo.run.events import Listener
     from prumo.run.worker import Launch
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 
 INFLUENTIAL = {"sample_seconds", "warmup_steps", "threads", "affinity", "memory_bytes"}
