@@ -1,4 +1,4 @@
-"""HTTP answers read in pieces, so that one which ends early is told apart from a whole one."""
+"""HTTP answers read in pieces, so that one which ends early is not taken for a whole one."""
 
 from __future__ import annotations
 

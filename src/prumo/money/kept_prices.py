@@ -12,7 +12,7 @@ from prumo.files import write_whole
 from prumo.money.billing import Exchange, Rate
 from prumo.results.record import unreadable_reason
 from prumo.study import Study
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from prumo.results.tables import Results

@@ -19,7 +19,7 @@ from prumo.money.kept_prices import (
 )
 from prumo.money.price import Purchase, Unit
 from prumo.run.events import Remark
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
