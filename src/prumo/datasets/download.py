@@ -44,7 +44,7 @@ class _Wrong(_Refused):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that is known by its checksum, wherever it lies."""
+    """A file that is known by its checksum, wherever it is."""
 
     name: str
     bytes: int

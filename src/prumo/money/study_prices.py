@@ -13,7 +13,7 @@ from prumo.files import write_json
 from prumo.money.billing import DATA_BYTES, Exchange, Rate, rate_of
 from prumo.money.price import Purchase, Unit
 from prumo.results.record import unreadable_reason
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
