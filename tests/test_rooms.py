@@ -57,6 +57,7 @@ WORKER_PARTS = {
     "prumo_worker.recipe",
     "prumo_worker.metric_names",
     "prumo_worker.predictor.frames",
+    "prumo_worker.processor",
     "prumo_worker.retina.backbones.names",
 }
 

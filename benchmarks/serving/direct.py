@@ -7,8 +7,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Self
 
 from prumo_serve.package import open_package
-from prumo_serve.preprocessing import preprocessing
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,29 +1,29 @@
-"""Images of a folder as a model's network sees them: photographs, or those prepared before."""
+"""Images of a folder as a model's network sees them: as they are, or prepared before."""
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.datasets.threads import in_threads
 from prumo.errors import DataError, InputError
 from prumo.files import file_sha256
-from prumo_retina.dataset.data_folder import difference, is_prepared, read_preparation
-from prumo_retina.dataset.folder import find_photographs
-from prumo_retina.dataset.manifest import read_manifest
-from prumo_retina.fundus.preparation import Preparation
-from prumo_serve.manifest import FundusPreprocessing
-from prumo_serve.preprocessing import MOST_PIXELS, PreparedImage, preprocessing
-from prumo_serve.preprocessing.decoding import BadImageError, decoded
+from prumo_serve.preprocessing.decoding import JPEG_MARK, PNG_MARK, BadImageError, decoded
 from prumo_serve.preprocessing.tensor import TensorForm
+from prumo_serve.task import MOST_PIXELS, PreparedImage, installed_tasks, preprocessing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     import numpy as np
 
     from prumo_serve.manifest import Manifest
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_SUFFIXES = (".jpe", ".jpeg", ".jpg", ".png")
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class ImageFolder:
     """By the name inside the folder, in the order of these."""
     is_prepared: bool = False
     """Then the pixels of a file are the network's, and only gradable ones are listed."""
-    photograph_sha256s: Mapping[str, str] = field(default_factory=dict)
+    original_sha256s: Mapping[str, str] = field(default_factory=dict)
     """By the name inside the folder, of those that were prepared: before that."""
 
     def sha256(self, name: str) -> str:
-        """Of a photograph as it was taken."""
+        """Of an image as it was before any preparation."""
         if self.is_prepared:
-            return self.photograph_sha256s.get(name, "")
+            return self.original_sha256s.get(name, "")
         return file_sha256(self.files[name])
 
 
@@ -53,39 +53,80 @@ class NetworkImage:
     pixels: np.ndarray | None
     """In the network's layout and type without the batch's axis; None where there are none."""
     is_ungradable: bool = False
-    """Whether it is a photograph that nobody can judge, not a file that cannot be read."""
+    """Whether it is an image that nobody can judge, not a file that cannot be read."""
 
 
 def find_images(path: Path, manifest: Manifest) -> ImageFolder:
-    """The images of a folder and all folders in it, or of one that `prumo retina prepare` made.
+    """The images of a folder and all folders in it, or of one that a task's own tools prepared.
 
     Raises:
         InputError: There is no such folder, or no image in it.
-        DataError: The folder was prepared otherwise than the model's photographs.
+        DataError: The folder was prepared otherwise than the model's images.
     """
-    if not is_prepared(path):
-        return ImageFolder(path, find_photographs(path).photographs)
-    require_same_preparation(path, manifest)
-    entries = [entry for entry in read_manifest(path) if entry.output]
-    files = {entry.name: path / entry.output for entry in entries if entry.verdict.is_gradable}
+    for task in installed_tasks():
+        if (found := task.prepared_images(path, manifest)) is not None:
+            return found
+    if not path.is_dir():
+        problem = "is a file" if path.exists() else "does not exist"
+        raise InputError(f"{path} {problem}: give the folder that holds the images")
+    files = {shown_name(file, path): file for file in walk_files(path) if _is_image(file)}
     if not files:
-        raise InputError(f"{path} holds no photograph that can be judged")
-    return ImageFolder(path, files, is_prepared=True)
+        raise InputError(
+            f"{path} holds no images: no file ends in {', '.join(_SUFFIXES)} or begins as one"
+        )
+    return ImageFolder(path, dict(sorted(files.items())))
 
 
-def require_same_preparation(path: Path, manifest: Manifest) -> None:
-    """Refuse prepared photographs that do not look as those that the model has learnt from."""
-    how = manifest.input.preprocessing
-    if not isinstance(how, FundusPreprocessing):
-        raise DataError(
-            f"{path} holds prepared photographs of fundi, but {manifest.name} takes plain images"
-        )
-    found, needed = read_preparation(path), Preparation.model_validate(how.preparation)
-    if found != needed:
-        raise DataError(
-            f"{path} was prepared with {difference(found, needed)}, so {manifest.name} would see "
-            "other pixels than it has learnt from; give the photographs themselves"
-        )
+def walk_files(
+    root: Path,
+    why_skip: Callable[[Path], str] = lambda _folder: "",
+    left_out: list[str] | None = None,
+) -> Iterator[Path]:
+    """All files of a folder and of those in it, through links too.
+
+    Args:
+        root: Where to begin.
+        why_skip: A reason not to look into a folder; empty to do so.
+        left_out: Gets the folders that were not looked into, each with the reason.
+    """
+    reasons = [] if left_out is None else left_out
+    seen: set[str] = set()
+    walk = os.walk(
+        root,
+        followlinks=True,
+        onerror=lambda error: reasons.append(f"{error.filename}: {error.strerror}"),
+    )
+    for place, folders, names in walk:
+        # A link to a folder above would lead around in circles.
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        if reason := why_skip(folder := Path(place)):
+            reasons.append(f"{place}: {reason}")
+            folders.clear()
+            continue
+        folders.sort()
+        yield from (folder / name for name in names)
+
+
+def shown_name(file: Path, folder: Path) -> str:
+    """The path inside the folder as text on one line, whatever bytes a name has."""
+    text = os.fsencode(file.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _is_image(file: Path) -> bool:
+    # Other systems put their own notes beside a file, such as `._1.jpg`.
+    if file.name.startswith("."):
+        return False
+    if file.suffix.lower() in _SUFFIXES:
+        return True
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(PNG_MARK)).startswith((JPEG_MARK, PNG_MARK))
+    except OSError:
+        return False
 
 
 def network_images(
@@ -114,7 +155,7 @@ def _as_it_is(manifest: Manifest) -> Callable[[bytes], PreparedImage]:
         height, width = pixels.shape[:2]
         if (width, height) != size:
             raise DataError(
-                f"a prepared photograph has {width} by {height} pixels, but the network takes "
+                f"a prepared image has {width} by {height} pixels, but the network takes "
                 f"{size[0]} by {size[1]}"
             )
         return PreparedImage(form.of(pixels), pixels, width, height)

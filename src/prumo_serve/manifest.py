@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from prumo_retina.fundus.preparation import Preparation
+from prumo.errors import InputError
+from prumo_serve.task import task_named
 
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"
-"""The SHA-256 of every photograph that a retina model was made from, one in each line."""
+"""The SHA-256 of every image that a model was made from, one in each line."""
 FORMAT = 1
 
-Task = Literal["referral", "grade", "classification"]
 RuntimeName = Literal["onnxruntime", "openvino", "litert", "tensorflow", "pytorch"]
 Layout = Literal["NHWC", "NCHW"]
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int8-dynamic"]
@@ -25,7 +34,6 @@ _ENDINGS: dict[RuntimeName, tuple[str, ...]] = {
     "tensorflow": ("",),
     "pytorch": (".pt2",),
 }
-_LABEL_COUNTS: dict[str, int] = {"referral": 2, "grade": 5}
 
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Divisor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -46,21 +54,13 @@ class Normalization(_Part):
     channels: Literal["rgb", "bgr"] = "rgb"
 
 
-class FundusPreprocessing(_Part):
-    """A fundus photograph is found, cut out and judged as in training."""
+class PreprocessingSettings(_Part):
+    """How an image becomes the network's input; each kind is a subclass that a task knows."""
 
-    kind: Literal["fundus"] = "fundus"
-    preparation: dict[str, int | str]
-    """As `prumo_retina.fundus.preparation.Preparation` reads it."""
-
-    @field_validator("preparation")
-    @classmethod
-    def _require_known_preparation(cls, value: dict[str, int | str]) -> dict[str, int | str]:
-        Preparation.model_validate(value)
-        return value
+    kind: str
 
 
-class ImagePreprocessing(_Part):
+class ImagePreprocessing(PreprocessingSettings):
     """Any image is resized, whatever it shows."""
 
     kind: Literal["image"] = "image"
@@ -79,7 +79,7 @@ class Input(_Part):
     dtype: Literal["float32", "uint8"] = "float32"
     normalization: Normalization | None = None
     """None where the network takes raw pixels from 0 to 255 and normalizes them itself."""
-    preprocessing: Annotated[FundusPreprocessing | ImagePreprocessing, Field(discriminator="kind")]
+    preprocessing: SerializeAsAny[PreprocessingSettings]
 
 
 class Output(_Part):
@@ -95,12 +95,12 @@ class Output(_Part):
     @model_validator(mode="after")
     def _require_scores_for_a_temperature(self) -> Self:
         if self.kind == "probabilities" and self.temperature != 1:
-            raise ValueError("a temperature is for scores; probabilities are told as they are")
+            raise ValueError("a temperature is for scores; probabilities stay as they are")
         return self
 
 
 class OperatingPoint(_Part):
-    """A threshold on the probability of a referral."""
+    """A threshold on a probability, from which on the task decides for yes."""
 
     name: _Name
     threshold: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -135,7 +135,8 @@ class HeatMap(_Part):
 class Origin(_Part):
     """What was packaged."""
 
-    format: Literal["retina", "keras", "saved_model", "pytorch", "onnx"]
+    format: str
+    """One of `prumo_serve.source.FORMATS`, or what a task calls its own folders."""
     name: str
     sha256: str
 
@@ -149,14 +150,15 @@ class Manifest(_Part):
     """Twelve digits of a hash over all that decides on an answer; empty until it is packed."""
     created: str = ""
     """When the model was trained, if it says so: never when it was packaged."""
-    task: Task
+    task: str
+    """The name of a plug-in, which says what the scores mean."""
     labels: Annotated[tuple[_Label, ...], Field(min_length=1)]
-    """Of the classes in the network's order; of `referral` the two answers, no and yes."""
+    """Of the classes in the network's order; of a yes or no both answers, no first."""
     input: Input
     output: Output
     points: tuple[OperatingPoint, ...] = ()
     point: str = ""
-    """The one that decides on a referral."""
+    """The one that decides."""
     network: NetworkFile
     heat_map: HeatMap | None = None
     origin: Origin
@@ -167,6 +169,36 @@ class Manifest(_Part):
     files: dict[str, str] = Field(default_factory=dict)
     """Every other file of the package and its SHA-256; none until it is packed."""
 
+    @field_validator("task")
+    @classmethod
+    def _require_known_task(cls, value: str) -> str:
+        try:
+            task_named(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("input", mode="before")
+    @classmethod
+    def _read_preprocessing(cls, value: Any, info: ValidationInfo) -> Any:  # noqa: ANN401 (any JSON)
+        """The settings as the task's own model, which the manifest's model does not know."""
+        how = value.get("preprocessing") if isinstance(value, dict) else None
+        if not isinstance(how, dict) or "task" not in info.data:
+            return value
+        known = task_named(info.data["task"]).preprocessing_settings()
+        kind = str(how.get("kind", ""))
+        if kind not in known:
+            raise ValueError(
+                f"preprocessing.kind: {info.data['task']} has no preprocessing {kind!r}, but "
+                f"{', '.join(known)}"
+            )
+        try:
+            return {**value, "preprocessing": known[kind].model_validate(how)}
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, ("preprocessing", *first["loc"])))
+            raise ValueError(f"{place}: {first['msg']}") from error
+
     @model_validator(mode="after")
     def _require_sense(self) -> Self:
         names = [point.name for point in self.points]
@@ -174,9 +206,10 @@ class Manifest(_Part):
             raise ValueError("two operating points have the same name")
         if self.point and self.point not in names:
             raise ValueError(f"the point '{self.point}' is none of: {', '.join(names) or 'none'}")
-        wanted = _LABEL_COUNTS.get(self.task, len(self.labels))
-        if len(self.labels) != wanted:
-            raise ValueError(f"a model of the task {self.task} has {wanted} labels")
+        task = task_named(self.task)
+        if self.input.preprocessing.kind not in task.preprocessing_settings():
+            raise ValueError(f"{self.task} has no preprocessing {self.input.preprocessing.kind!r}")
+        task.check(self)
         if len(set(self.labels)) < len(self.labels):
             raise ValueError("two labels are the same")
         return self

@@ -20,7 +20,7 @@ from prumo_retina.fundus.quality import Quality, Verdict
 from prumo_retina.grade import Grade
 from prumo_retina.referral import Urgency
 from prumo_retina.scoring import grade_probabilities, referral_probability
-from prumo_serve.answer import answer, answer_document
+from prumo_retina.task import GRADE, RetinaAnswer
 from prumo_serve.heat_map import heat_map_url
 from prumo_serve.manifest import (
     ImagePreprocessing,
@@ -31,8 +31,8 @@ from prumo_serve.manifest import (
     Origin,
     Output,
 )
-from prumo_serve.preprocessing import PreparedImage
 from prumo_serve.probability import ScoresError, probabilities_of
+from prumo_serve.task import PreparedImage, task_named
 
 GOOD = PreparedImage(np.zeros(1), None, 400, 300, Quality(Verdict.GOOD))
 DARK = PreparedImage(None, None, 400, 300, Quality(Verdict.TOO_DARK, Message("its middle is dark")))
@@ -45,11 +45,11 @@ SCORES = st.lists(st.floats(-80, 80, width=32), min_size=5, max_size=5)
 
 
 def test_a_classification_is_the_most_probable_label() -> None:
-    told = answer(model("classification", ("cat", "dog", "owl")), scores(0, 3, 1), PLAIN)
+    cats = model("classification", ("cat", "dog", "owl"))
+    told = task_named("classification").answer(cats, scores(0, 3, 1), PLAIN)
     assert told.label == "dog"
     assert told.probability == pytest.approx(math.exp(3) / (1 + math.exp(3) + math.exp(1)))
-    assert told.referral is None
-    assert told.quality is None
+    assert not isinstance(told, RetinaAnswer)
 
 
 @given(SCORES, st.floats(0.3, 4))
@@ -58,7 +58,6 @@ def test_grades_and_referral_are_those_of_a_retina_prediction(
 ) -> None:
     row = np.array([values], np.float32)
     told = answer(grades(temperature=temperature), row[0], GOOD)
-    assert told.referral is not None
     assert told.probabilities == pytest.approx(grade_probabilities(row, temperature)[0])
     wanted = referral_probability(row, "grade", temperature)[0]
     assert told.referral.probability == pytest.approx(wanted)
@@ -80,7 +79,6 @@ def test_the_chosen_point_decides_and_the_label_says_so(
     point: str, refer: bool, label: str
 ) -> None:
     told = answer(referrals(points=POINTS, point=point), scores(0.0), GOOD)
-    assert told.referral is not None
     assert (told.referral.refer, told.label, told.referral.point) == (refer, label, point)
     assert told.probability == 0.5
     assert told.referral.grade is None
@@ -88,20 +86,17 @@ def test_the_chosen_point_decides_and_the_label_says_so(
 
 def test_without_points_what_is_more_probable_than_not_is_referred() -> None:
     told = answer(referrals(), scores(0.0), GOOD)
-    assert told.referral is not None
     assert (told.referral.refer, told.referral.threshold, told.referral.point) == (True, 0.5, "")
 
 
 def test_a_grade_does_not_decide_on_the_referral() -> None:
     told = answer(grades(points=POINTS, point="high_sensitivity"), scores(1, 0, 0, 0, 0), GOOD)
-    assert told.referral is not None
     assert told.referral.grade is Grade.NONE
     assert told.referral.refer
 
 
 def test_severe_retinopathy_is_urgent() -> None:
     told = answer(grades(), scores(0, 0, 0, 4, 0), GOOD)
-    assert told.referral is not None
     assert told.referral.urgency is Urgency.URGENT
     assert told.referral.threat_probability == pytest.approx(sum(told.probabilities[3:]))
 
@@ -209,5 +204,13 @@ def scores(*values: float) -> np.ndarray:
     return np.array(values, np.float32)
 
 
-def told_in(tag: str, given: Any) -> dict[str, Any]:
-    return answer_document(given, language(tag))
+def answer(manifest: Manifest, row: np.ndarray | None, image: PreparedImage) -> RetinaAnswer:
+    found = task_named(manifest.task).answer(manifest, row, image)
+    assert isinstance(found, RetinaAnswer)
+    return found
+
+
+def told_in(tag: str, given: RetinaAnswer) -> dict[str, Any]:
+    document = GRADE.document(given, language(tag))
+    GRADE.answer_model.model_validate(document)
+    return document

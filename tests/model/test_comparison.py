@@ -17,20 +17,19 @@ from PIL import Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.quality import Verdict
-from prumo_retina.judge.rates import rate
-from prumo_serve.answer import answer
 from prumo_serve.commands.model.compare import command
 from prumo_serve.compare.comparison import Pairing, compare, paired
-from prumo_serve.compare.images import ImageWish, Truth
+from prumo_serve.compare.images import ImageRequest, Truth
 from prumo_serve.compare.quality import Judged, quality
 from prumo_serve.compare.report import comparison_document, sentences
 from prumo_serve.compare.subject import Subject, SubjectError
 from prumo_serve.compare.timing import Pace
 from prumo_serve.compare.variant import Variant
+from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package
 from prumo_serve.package.writing import write_package
-from prumo_serve.preprocessing import PreparedImage
+from prumo_serve.task import PreparedImage, answer, task_named
 from support.model_packages import ColourNetwork, write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo_serve.compare.comparison import Comparison, Row
-    from prumo_serve.manifest import Manifest, Task
+    from prumo_serve.manifest import Manifest
 
 QUICK = Pace(rounds=3, starts=1, threads=1, callers=2)
 COLOURS = {"red": (250, 20, 20), "green": (20, 250, 20), "blue": (20, 20, 250)}
@@ -54,7 +53,7 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     (images / "red" / "broken.jpg").write_bytes(b"\xff\xd8\xff nothing")
     (images / "loose.png").write_bytes((images / "red" / "0.png").read_bytes())
     paths = [folder / "sure.tar.gz", folder / "wrong.tgz"]
-    return compare(paths, QUICK, ImageWish(images), Silent())
+    return compare(paths, QUICK, ImageRequest(images), Silent())
 
 
 def coloured_folder(folder: Path) -> Path:
@@ -164,13 +163,13 @@ def test_whether_one_is_right_more_often_is_tested_exactly(tmp_path: Path) -> No
     assert (pairing.only_first_right, pairing.only_other_right) == (10, 2)
     assert pairing.p_value == pytest.approx(0.0386, abs=1e-4)
     assert pairing.same_label.value == 20 / 32
-    assert pairing.same_referral is not None
-    assert pairing.same_referral.value == 1
+    assert pairing.same_decision is not None
+    assert pairing.same_decision.value == 1
 
 
 def test_what_the_data_do_not_show_is_not_said(colours: Comparison) -> None:
     first, other = colours.rows
-    alike = Pairing(rate([True] * 11 + [False]), None, 0.02, 1, 0, 1.0)
+    alike = Pairing(rate([True] * 11 + [False]), "", None, 0.02, 1, 0, 1.0)
     same_speed = replace(other, timing=first.timing, pairing=alike)
 
     told = sentences(replace(colours, rows=(first, same_speed)))
@@ -216,7 +215,7 @@ def test_photographs_that_a_model_has_learnt_from_are_told(tmp_path: Path) -> No
     folder = prepared_folder(tmp_path / "data", entries)
 
     paths = [tmp_path / "retina", tmp_path / "other"]
-    comparison = compare(paths, replace(QUICK, rounds=1), ImageWish(folder), Silent())
+    comparison = compare(paths, replace(QUICK, rounds=1), ImageRequest(folder), Silent())
 
     assert [row.seen for row in comparison.rows] == [8, 8]
     assert sentences(comparison)[0].startswith(
@@ -236,7 +235,7 @@ def test_plain_photographs_are_known_by_their_own_hash(tmp_path: Path) -> None:
     )
 
     pace = replace(QUICK, rounds=1)
-    comparison = compare([tmp_path / "colours"], pace, ImageWish(images), Silent())
+    comparison = compare([tmp_path / "colours"], pace, ImageRequest(images), Silent())
 
     assert comparison.first.seen == 4
 
@@ -273,7 +272,7 @@ def test_a_network_that_cannot_be_loaded_is_an_error(tmp_path: Path) -> None:
 def test_models_of_other_questions_are_not_judged_together(tmp_path: Path) -> None:
     write_colour_package(tmp_path / "colours")
     write_colour_package(tmp_path / "retina", "referral")
-    images = ImageWish(coloured_folder(tmp_path / "images"))
+    images = ImageRequest(coloured_folder(tmp_path / "images"))
 
     with pytest.raises(InputError, match="answers another question"):
         compare([tmp_path / "colours", tmp_path / "retina"], QUICK, images, Silent())
@@ -298,7 +297,7 @@ def _with_rounds(row: Row, count: int) -> Row:
     return replace(row, timing=replace(row.timing, round_medians=row.timing.round_medians[:count]))
 
 
-def _with_seen(path: Path, hashes: list[str], task: Task = "referral") -> None:
+def _with_seen(path: Path, hashes: list[str], task: str = "referral") -> None:
     """A package that lists the photographs which its model was made from."""
     manifest = write_colour_package(path, task)
     (path / SEEN_FILE).write_text("".join(f"{one}\n" for one in hashes))
@@ -308,8 +307,7 @@ def _with_seen(path: Path, hashes: list[str], task: Task = "referral") -> None:
 def _judged(manifest: Manifest, told: list[int], true: list[int]) -> Judged:
     prepared = PreparedImage(None, None, 0, 0)
     scores = 9 * np.eye(len(manifest.labels), dtype=np.float32)
-    return Judged(
-        manifest.task,
-        tuple(answer(manifest, scores[place], prepared) for place in told),
-        tuple(Truth(place) for place in true),
+    return task_named(manifest.task).judged(
+        [answer(manifest, scores[place], prepared) for place in told],
+        [Truth(place) for place in true],
     )

@@ -97,9 +97,9 @@ def test_why_it_cannot_load_a_network_is_told(
 def test_it_ends_with_whoever_started_it(path: Path) -> None:
     script = (
         "import sys, time; from pathlib import Path; "
-        "from prumo_serve.runtimes import framework_process; "
-        "framework_process._interpreter = lambda _: sys.argv[1]; "
-        "process = framework_process.FrameworkProcess('stand-in', Path(sys.argv[2]), 1); "
+        "from prumo_serve.runtimes import framework_network; "
+        "framework_network._interpreter = lambda _: sys.argv[1]; "
+        "process = framework_network.FrameworkProcess('stand-in', Path(sys.argv[2]), 1); "
         "print(process.process_id, flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", script, str(path.with_name("interpreter")), str(path)]

@@ -166,7 +166,9 @@ def test_a_file_that_was_added_is_refused(tmp_path: Path) -> None:
         (("input", "height"), 0, "input.height"),
         (("input", "height"), 100_000, "input.height"),
         (("input", "normalization"), {"scale": [0, 1, 1]}, "scale"),
-        (("input", "preprocessing"), {"kind": "fundus", "preparation": {"size": 1}}, "size"),
+        (("input", "preprocessing"), {"kind": "image", "fit": "bend"}, r"preprocessing\.fit"),
+        (("input", "preprocessing"), {"kind": "fundus"}, "classification has no preprocessing"),
+        (("task",), "fortune", "no task 'fortune'"),
         (("input", "preprocessing"), {"kind": "python", "code": "1"}, "preprocessing"),
         (("output", "temperature"), 0, "temperature"),
         (("output",), {"tensor": "y", "kind": "probabilities", "temperature": 2}, "for scores"),
@@ -186,6 +188,17 @@ def test_a_manifest_that_makes_no_sense_is_refused(
     path.write_text(json.dumps(document))
 
     with pytest.raises(InputError, match=words):
+        open_package(tmp_path / "folder")
+
+
+def test_a_task_checks_the_settings_of_its_own_preprocessing(tmp_path: Path) -> None:
+    write_colour_package(tmp_path / "folder", "grade")
+    path = tmp_path / "folder" / "manifest.json"
+    document = json.loads(path.read_text())
+    _set(document, ("input", "preprocessing", "preparation", "size"), 1)
+    path.write_text(json.dumps(document))
+
+    with pytest.raises(InputError, match=r"input: preprocessing\.preparation.*size"):
         open_package(tmp_path / "folder")
 
 

@@ -12,7 +12,8 @@ from onnx import helper, numpy_helper
 
 from prumo.errors import InputError
 from prumo.progress import Silent
-from prumo_serve.manifest import FundusPreprocessing, OperatingPoint
+from prumo_retina.task import FundusPreprocessing
+from prumo_serve.manifest import OperatingPoint
 from prumo_serve.package import open_or_package, open_package
 from prumo_serve.package.check import examined
 from prumo_serve.package.making import given_card, make_package

@@ -20,13 +20,13 @@ from PIL import ExifTags, Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo.report.language import language
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.quality import Quality, Verdict
 from prumo_retina.model import ModelDescription, ModelFolder
 from prumo_retina.prediction import prediction
 from prumo_retina.referral import Threshold
 from prumo_retina.scoring import Scores
+from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import (
-    FundusPreprocessing,
     ImagePreprocessing,
     Input,
     Manifest,
@@ -35,8 +35,8 @@ from prumo_serve.manifest import (
     Origin,
     Output,
 )
-from prumo_serve.preprocessing import PreparedImage, preprocessing
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
+from prumo_serve.task import PreparedImage, preprocessing
 from support.fundus_factory import fundus, no_fundus, write_photograph
 from support.retina_networks import description
 
@@ -207,11 +207,11 @@ def test_a_photograph_that_cannot_be_judged_has_a_reason_and_no_pixels(tmp_path:
     way = preprocessing(manifest(fundus_way()))
     prepared = way.prepared(dark.read_bytes())
     assert prepared.pixels is None
-    assert prepared.quality is not None
+    assert isinstance(prepared.quality, Quality)
     assert prepared.quality.verdict is Verdict.TOO_DARK
     nothing = way.prepared(no_fundus(400, 300))
     assert nothing.pixels is None
-    assert nothing.quality is not None
+    assert isinstance(nothing.quality, Quality)
     assert nothing.quality.verdict is Verdict.NO_FUNDUS
 
 
@@ -298,8 +298,8 @@ def test_threads_may_share_one_preprocessing() -> None:
 
 def test_a_server_imports_nothing_heavy_to_prepare_photographs() -> None:
     program = (
-        "import sys, prumo_serve.preprocessing.fundus, prumo_serve.preprocessing.image, "
-        "prumo_serve.answer, prumo_serve.heat_map, prumo_serve.server.body.form;"
+        "import sys, prumo_retina.fundus.preprocessing, prumo_serve.preprocessing.image, "
+        "prumo_retina.task, prumo_serve.heat_map, prumo_serve.server.body.form;"
         "print(*sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
@@ -315,7 +315,7 @@ def manifest(
 ) -> Manifest:
     return Manifest(
         name="m",
-        task="classification",
+        task="referral" if isinstance(way, FundusPreprocessing) else "classification",
         labels=("a", "b"),
         input=Input(
             tensor="x",

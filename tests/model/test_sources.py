@@ -15,6 +15,7 @@ from prumo.errors import InputError
 from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
 from prumo_retina.model import Seen, write_seen
+from prumo_retina.task import FundusPreprocessing
 from prumo_serve.source import recognized
 from prumo_serve.source.onnx_facts import facts
 from prumo_serve.source.onnx_file import checked_model, write_one_file
@@ -45,7 +46,7 @@ def test_a_retina_model_tells_everything(tmp_path: Path) -> None:
     assert source.told.task == "grade"
     assert source.told.labels == tuple(grade.title for grade in Grade)
     assert source.told.normalization == "inside"
-    assert source.told.preprocessing is not None
+    assert isinstance(source.told.preprocessing, FundusPreprocessing)
     assert source.told.preprocessing.preparation["size"] == 64
     assert source.told.temperature == 1.5
     assert [point.name for point in source.told.points] == ["high_sensitivity", "balanced"]

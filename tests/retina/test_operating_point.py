@@ -18,7 +18,7 @@ from prumo_retina.judge.operating_point import (
     chosen_points,
     is_referred,
 )
-from prumo_retina.judge.rates import rate
+from prumo_serve.estimates import rate
 from support.judged_cases import grade_cases, referral_cases
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from prumo_retina.judge.rates import rate
+from prumo_serve.estimates import rate
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 10), (95, 100), (41, 41), (1, 1)])

@@ -11,7 +11,7 @@ from prumo.errors import DataError
 from prumo_retina.judge.roc import auc, roc_curve
 
 if TYPE_CHECKING:
-    from prumo_retina.judge.case import Estimate
+    from prumo_serve.estimates import Estimate
 
 # Hanley and McNeil (1982), Radiology 143(1), table I: ratings of CT images, 58 normal, 51 abnormal.
 RATINGS = np.arange(1, 6) / 5

@@ -12,8 +12,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from prumo_retina.grade import Grade
+from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import (
-    FundusPreprocessing,
     HeatMap,
     ImagePreprocessing,
     Input,
@@ -23,7 +23,6 @@ from prumo_serve.manifest import (
     OperatingPoint,
     Origin,
     Output,
-    Task,
 )
 from prumo_serve.package.writing import write_package
 
@@ -37,7 +36,7 @@ POINTS = (
     OperatingPoint(name="high_sensitivity", threshold=0.3, rule="sensitivity at least 0.95"),
     OperatingPoint(name="balanced", threshold=0.5, rule="greatest sum"),
 )
-LABELS: dict[Task, tuple[str, ...]] = {
+LABELS: dict[str, tuple[str, ...]] = {
     "classification": ("red", "green", "blue"),
     "referral": ("no referral", "referral"),
     "grade": tuple(grade.title for grade in Grade),
@@ -151,7 +150,7 @@ def write_network(path: Path, network: ColourNetwork | None = None) -> Path:
 
 def write_colour_package(
     out: Path,
-    task: Task = "classification",
+    task: str = "classification",
     *,
     preprocessing: Literal["image", "fundus"] | None = None,
     network: ColourNetwork | None = None,

@@ -1,4 +1,4 @@
-"""The options of commands that turn time into money."""
+"""Options that several commands share: confidence, language, money and time."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.money.billing import Exchange, currency_code
 from prumo.money.price import Purchase
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
@@ -81,7 +82,7 @@ def amount(text: str) -> Amount:
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteFloatRange(0, 1, min_open=True, max_open=True),
     default=DEFAULT_CONFIDENCE,
     show_default=True,
     help="Confidence of intervals and verdicts.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections import deque
 from itertools import chain, islice
@@ -15,7 +14,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option, load_study, scale_option
 from prumo.forecast.accuracy import check_sentences
 from prumo.forecast.document import FORECAST_FILE, Span
@@ -144,7 +143,7 @@ def _print_json(study: Study) -> None:
         "order": {"kind": study.order.kind, "seed": study.order.seed},
         "remarks": plan.remarks,
     }
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+    print_json(content)
 
 
 def _print_table(study: Study, plan: Plan, *, show_all: bool) -> None:
@@ -226,7 +225,7 @@ def show_outlook(  # noqa: PLR0913 (as many as the options of the command)
         told = outlook(study, folder, sources, _Heard(progress))
     file = folder / FORECAST_FILE
     if as_json:
-        click.echo(json.dumps(_document(told, file, language), indent=1, ensure_ascii=False))
+        print_json(_document(told, file, language))
         return
     shown = told.forecast.scenarios if show_all else told.forecast.scenarios[:_MOST_ROWS]
     _print_forecast(told.forecast, shown, language)

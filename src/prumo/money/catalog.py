@@ -59,7 +59,7 @@ def _read(file: Path) -> list[Price]:
     except FileNotFoundError:
         return []
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file}: is no table of prices: {error}; mend or delete it") from error
+        raise InputError(f"{file}: is no table of prices: {error}; fix or delete it") from error
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ REGION_SIMILARITY = 0.9
 
 @dataclass(frozen=True)
 class Search:
-    """Wishes that a price must fulfil; what is left out is not asked for."""
+    """What a price must have; what is left out is not asked for."""
 
     gpu: str = ""
     """The accelerator, as `T4`; `A100` is also that of `A100-80GB`, `tpu` any TPU."""

@@ -16,9 +16,9 @@ from prumo_retina.grade import Grade
 if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.evaluation.evaluation import Evaluation
-    from prumo_retina.judge.case import Estimate
     from prumo_retina.judge.judgement import Judgement
     from prumo_retina.judge.rates import PointRates
+    from prumo_serve.estimates import Estimate
 
 _RULES = {
     "expected sensitivity at least 0.95, then the greatest specificity": (

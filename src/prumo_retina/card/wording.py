@@ -11,7 +11,7 @@ from prumo_retina.judge.operating_point import BALANCED, HIGH_SENSITIVITY, HIGH_
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
-    from prumo_retina.judge.case import Estimate
+    from prumo_serve.estimates import Estimate
 
 _DECIMALS = ".3f"
 _POINTS = {

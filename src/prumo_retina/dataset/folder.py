@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -11,12 +9,12 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError
 from prumo_retina.dataset.data_folder import is_prepared
 from prumo_retina.photograph import SUFFIXES, is_photograph_file
+from prumo_serve.image_folder import shown_name, walk_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _TABLE_SUFFIXES = {".csv", ".tsv"}
 
 
@@ -43,7 +41,7 @@ def find_photographs(path: Path, output: Path | None = None) -> PhotographFolder
         raise InputError(f"{path} holds prepared photographs: give the folder of the original ones")
     left_out: list[str] = []
     files = list(_files(path, output, left_out))
-    photographs = {shown(file, path): file for file in files if _is_photograph(file)}
+    photographs = {shown_name(file, path): file for file in files if _is_photograph(file)}
     if not photographs:
         endings = ", ".join(sorted(SUFFIXES))
         raise InputError(f"{path} holds no photographs: no file ends in {endings} or begins as one")
@@ -53,7 +51,7 @@ def find_photographs(path: Path, output: Path | None = None) -> PhotographFolder
         path=path,
         photographs=dict(sorted(photographs.items())),
         tables=tuple(sorted(tables)),
-        others=tuple(sorted(shown(file, path) for file in rest)),
+        others=tuple(sorted(shown_name(file, path) for file in rest)),
         left_out=tuple(sorted(left_out)),
     )
 
@@ -64,32 +62,13 @@ def without_suffix(path: str) -> str:
     return str(parts.with_suffix("")) if parts.suffix.lower() in SUFFIXES else path
 
 
-def shown(file: Path, folder: Path) -> str:
-    """The path inside the folder as text on one line, whatever bytes a name has."""
-    text = os.fsencode(file.relative_to(folder).as_posix()).decode("utf-8", "backslashreplace")
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
-
-
 def _files(root: Path, output: Path | None, left_out: list[str]) -> Iterator[Path]:
-    seen: set[str] = set()
-    walk = os.walk(
-        root,
-        followlinks=True,
-        onerror=lambda error: left_out.append(f"{error.filename}: {error.strerror}"),
-    )
-    for place, folders, names in walk:
-        # A link to a folder above would lead around in circles.
-        if (real := os.path.realpath(place)) in seen:
-            folders.clear()
-            continue
-        seen.add(real)
-        if _is_same(folder := Path(place), output) or is_prepared(folder):
-            written = "is written to" if _is_same(folder, output) else "holds prepared photographs"
-            left_out.append(f"{place}: {written}")
-            folders.clear()
-            continue
-        folders.sort()
-        yield from (folder / name for name in names)
+    def why_skip(folder: Path) -> str:
+        if _is_same(folder, output):
+            return "is written to"
+        return "holds prepared photographs" if is_prepared(folder) else ""
+
+    return walk_files(root, why_skip, left_out)
 
 
 def _is_same(folder: Path, other: Path | None) -> bool:

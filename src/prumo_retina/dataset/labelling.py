@@ -11,8 +11,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import DataError, InputError
-from prumo_retina.dataset.folder import is_unread_kind, shown, without_suffix
+from prumo_retina.dataset.folder import is_unread_kind, without_suffix
 from prumo_retina.dataset.labels import Label, grade_of, has_labels, read_labels
+from prumo_serve.image_folder import shown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -230,4 +231,4 @@ def _existing(found: PhotographFolder, asked: Path) -> Path:
 
 
 def _listed(found: PhotographFolder, tables: Iterable[Path]) -> str:
-    return ", ".join(shown(table, found.path) for table in tables)
+    return ", ".join(shown_name(table, found.path) for table in tables)

@@ -13,15 +13,15 @@ from scipy.special import log_softmax
 from prumo.errors import DataError
 from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
 from prumo_retina.judge.case import checked_grades, checked_probability
-from prumo_retina.judge.rates import rate
+from prumo_serve.estimates import rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from prumo_retina.judge.case import Estimate
     from prumo_retina.model import Task
+    from prumo_serve.estimates import Estimate
 
 BINS = 10
 # Beyond these a network knows nothing, or its scores are not scores.

@@ -98,29 +98,3 @@ def checked_grades(grades: ArrayLike) -> NDArray[np.intp]:
     if wrong:
         raise DataError(f"{wrong[0]!r} is no grade: grades go from 0 to {GRADE_COUNT - 1}")
     return values.astype(np.intp)
-
-
-def cluster_places(patients: ArrayLike | None, count: int) -> tuple[NDArray[np.intp], int]:
-    """The cluster of each photograph, and how many there are: each its own without patients.
-
-    A photograph without a patient, where others have one, is a cluster by itself.
-    """
-    if patients is None:
-        return np.arange(count), count
-    names = np.asarray(patients).astype(np.str_)
-    alone = np.char.add("?", np.arange(count).astype(np.str_))
-    distinct, place = np.unique(np.where(names == "", alone, names), return_inverse=True)
-    return place, len(distinct)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its interval; both ends are None where there is no telling."""
-
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-    """Of how many photographs."""
-    method: str
-    """How the interval was made, such as `Wilson`."""

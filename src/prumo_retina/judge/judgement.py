@@ -12,17 +12,19 @@ from prumo_retina.grade import Grade
 from prumo_retina.judge.calibration import Calibration, calibration
 from prumo_retina.judge.case import grades_of, patients_of, scores_of
 from prumo_retina.judge.kappa import confusion, quadratic_kappa
-from prumo_retina.judge.rates import PointRates, Rates, point_rates, rate, rates
+from prumo_retina.judge.rates import PointRates, Rates, point_rates, rates
 from prumo_retina.judge.roc import RocCurve, auc, roc_curve
+from prumo_serve.estimates import rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from prumo_retina.judge.case import Case, Estimate
+    from prumo_retina.judge.case import Case
     from prumo_retina.judge.decision import Decisions
     from prumo_retina.model import OperatingPoint, Task
+    from prumo_serve.estimates import Estimate
 
 
 COLUMNS = ("camera", "site", "fold")

@@ -11,7 +11,8 @@ from scipy.special import ndtri
 from prumo.errors import DataError
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo_retina.grade import GRADE_COUNT
-from prumo_retina.judge.case import Estimate, checked_grades, cluster_places
+from prumo_retina.judge.case import checked_grades
+from prumo_serve.estimates import Estimate, cluster_places
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -13,14 +13,13 @@ from scipy.stats import binomtest
 from prumo.errors import DataError, InputError
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_retina.judge.rates import rate
-from prumo_serve.answer import answer
 from prumo_serve.compare.images import labelled_images
-from prumo_serve.compare.quality import Judged, quality, seen_counts
+from prumo_serve.compare.quality import quality, seen_counts
 from prumo_serve.compare.timing import Pace, started_subjects, timings
 from prumo_serve.compare.variant import opened_variants
-from prumo_serve.image_folder import network_images, require_same_preparation
-from prumo_serve.preprocessing import PreparedImage
+from prumo_serve.estimates import rate
+from prumo_serve.image_folder import find_images, network_images
+from prumo_serve.task import PreparedImage, answer, task_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.statistics.ratio import Ratio
-    from prumo_retina.judge.case import Estimate
-    from prumo_serve.compare.images import ImageWish, LabelledImages
-    from prumo_serve.compare.quality import Quality
+    from prumo_serve.compare.images import ImageRequest, LabelledImages
+    from prumo_serve.compare.quality import Judged, Quality
     from prumo_serve.compare.subject import Subject
     from prumo_serve.compare.timing import Timing
     from prumo_serve.compare.variant import Variant
+    from prumo_serve.estimates import Estimate
     from prumo_serve.manifest import Manifest
 
 
@@ -42,8 +41,10 @@ class Pairing:
     """How often two variants say the same, and whether one of them is right more often."""
 
     same_label: Estimate
-    same_referral: Estimate | None
-    """Where it is not the label itself: a grade does not decide on it."""
+    decision: str
+    """What else is decided, in a word; empty where the label is all."""
+    same_decision: Estimate | None
+    """None where the label itself says what was decided."""
     largest_difference: float
     """Between the probabilities of a label."""
     only_first_right: int
@@ -59,23 +60,23 @@ def paired(first: Judged, other: Judged) -> Pairing:
     percentages", Psychometrika 12(2); exact, by the binomial distribution.
     """
     patients = first.patients
-    probabilities = [
-        np.array([answer.probabilities for answer in judged.answers]) for judged in (first, other)
-    ]
     lost = int((first.is_right & ~other.is_right).sum())
     won = int((other.is_right & ~first.is_right).sum())
     return Pairing(
-        same_label=rate(first.told_places == other.told_places, patients),
-        same_referral=(
-            rate(first.is_positive == other.is_positive, patients)
-            if first.task == "grade"
-            else None
-        ),
-        largest_difference=float(np.abs(probabilities[0] - probabilities[1]).max()),
+        same_label=rate(first.told == other.told, patients),
+        decision=first.decision.name if first.decision else "",
+        same_decision=_same_decision(first, other),
+        largest_difference=float(np.abs(first.probabilities - other.probabilities).max()),
         only_first_right=lost,
         only_other_right=won,
         p_value=float(binomtest(won, won + lost).pvalue) if won + lost else 1.0,
     )
+
+
+def _same_decision(first: Judged, other: Judged) -> Estimate | None:
+    if first.decision is None or other.decision is None or first.decision.is_label:
+        return None
+    return rate(first.decision.told == other.decision.told, first.patients)
 
 
 UNREADABLE = "unreadable"
@@ -133,10 +134,8 @@ def given_answers(
         raise DataError(f"no image of {labelled.folder.path} with a label can be judged")
     truths = tuple(labelled.truths[name] for name in everywhere)
     judged = tuple(
-        Judged(
-            task=variant.manifest.task,
-            answers=tuple(answer(variant.manifest, rows[name], _JUDGED) for name in everywhere),
-            truths=truths,
+        task_named(variant.manifest.task).judged(
+            [answer(variant.manifest, rows[name], _JUDGED) for name in everywhere], truths
         )
         for variant, rows in zip(variants, scores, strict=True)
     )
@@ -213,7 +212,7 @@ class Comparison:
 
 
 def compare(
-    paths: Sequence[Path], pace: Pace, images: ImageWish | None, progress: Progress
+    paths: Sequence[Path], pace: Pace, images: ImageRequest | None, progress: Progress
 ) -> Comparison:
     """Measure models, and judge their answers where labelled images are given.
 
@@ -238,7 +237,7 @@ def compare(
 
 
 def _labelled(
-    variants: Sequence[Variant], images: ImageWish | None, progress: Progress
+    variants: Sequence[Variant], images: ImageRequest | None, progress: Progress
 ) -> LabelledImages | None:
     if images is None:
         return None
@@ -252,8 +251,8 @@ def _labelled(
             )
     found = labelled_images(images, first, progress)
     if found.folder.is_prepared:
-        for variant in variants:
-            require_same_preparation(images.folder, variant.manifest)
+        for variant in variants[1:]:
+            find_images(images.folder, variant.manifest)
     return found
 
 

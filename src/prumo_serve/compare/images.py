@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from prumo.errors import DataError, InputError, did_you_mean
-from prumo_retina.dataset.data_folder import is_prepared
-from prumo_retina.dataset.folder import find_photographs
-from prumo_retina.dataset.labelling import find_labels
-from prumo_retina.dataset.labels import Columns
-from prumo_retina.dataset.manifest import read_manifest
-from prumo_retina.records.card import SPLIT_FILE, read_split
-from prumo_retina.records.split import select
-from prumo_serve.image_folder import ImageFolder, find_images, require_same_preparation
+from prumo.errors import DataError, InputError
+from prumo_serve.image_folder import ImageFolder, find_images
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo_retina.dataset.manifest import Entry
     from prumo_serve.manifest import Manifest
 
 
@@ -111,7 +103,7 @@ class Truth:
     """The right answer to one image."""
 
     place: int
-    """Of the label, or the grade of a retina."""
+    """Of the right label, or whatever else the task compares with."""
     patient: str = ""
 
 
@@ -121,112 +113,75 @@ class LabelledImages:
 
     folder: ImageFolder
     truths: Mapping[str, Truth]
-    """By the image's name; also of prepared photographs that nobody can judge."""
+    """By the image's name; also of prepared images that nobody can judge."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Why others are not among them, with how many."""
 
 
 @dataclass(frozen=True)
-class ImageWish:
+class ImageRequest:
     """Which images models are judged on."""
 
     folder: Path
     labels: Path | None = None
     """A table; None for the one that lies in the folder, or for the names of its folders."""
     subset: str = ALL
-    """Of a folder that `prumo retina convert` has split."""
+    """Of a folder that a task's own tools have split."""
 
 
-def labelled_images(wish: ImageWish, manifest: Manifest, progress: Progress) -> LabelledImages:
-    """The images of a folder that have a label.
+def labelled_images(
+    request: ImageRequest, manifest: Manifest, progress: Progress
+) -> LabelledImages:
+    """The images of a folder that have a label, as the model's task finds them.
 
     Raises:
         InputError: There are no images, or no labels that are known.
         DataError: Labels cannot be read, or are not those of the model.
     """
-    if is_prepared(wish.folder):
-        return _prepared(wish, manifest)
-    if wish.subset != ALL:
+    return task_named(manifest.task).labelled_images(request, manifest, progress)
+
+
+def classified_images(request: ImageRequest, manifest: Manifest) -> LabelledImages:
+    """Images whose labels stand in a table, or are the names of their folders."""
+    folder = find_images(request.folder, manifest)
+    if request.subset != ALL:
         raise InputError(
-            f"only a folder that `prumo retina convert` has split has the subset '{wish.subset}'"
+            f"{request.folder} is not split, so it has no subset '{request.subset}': leave "
+            "--subset out"
         )
-    if manifest.task == "classification":
-        return _classified(wish, manifest)
-    return _photographs(wish, progress)
-
-
-def _prepared(wish: ImageWish, manifest: Manifest) -> LabelledImages:
-    if wish.labels is not None:
-        raise InputError(
-            f"{wish.folder} was prepared with its labels: --labels goes with photographs"
-        )
-    require_same_preparation(wish.folder, manifest)
-    entries = _of_subset(read_manifest(wish.folder), wish)
-    selection = select(entries)
-    graded = [*selection.chosen, *selection.ungradable]
-    once = [entry for entry in graded if not entry.duplicate_of]
-    counts = Counter(left.reason for left in selection.left_out)
-    counts["ungradable"] -= len(selection.ungradable)
-    counts[DUPLICATE] = len(graded) - len(once)
-    files = {entry.name: wish.folder / entry.output for entry in once if entry.verdict.is_gradable}
-    truths = {entry.name: Truth(int(entry.grade or 0), entry.patient) for entry in once}
-    hashes = {entry.name: entry.sha256 for entry in once}
-    folder = ImageFolder(wish.folder, files, is_prepared=True, photograph_sha256s=hashes)
-    return _some(LabelledImages(folder, truths, dict(+counts)))
-
-
-def _of_subset(entries: Iterable[Entry], wish: ImageWish) -> list[Entry]:
-    if wish.subset == ALL:
-        return list(entries)
-    if not (wish.folder / SPLIT_FILE).exists():
-        raise DataError(f"{wish.folder} has no {SPLIT_FILE}, so it has no subset '{wish.subset}'")
-    subsets = read_split(wish.folder)
-    known = set(subsets.values()) - {""}
-    if wish.subset not in known:
-        raise DataError(
-            f"{wish.folder} has no subset '{wish.subset}': "
-            f"{did_you_mean(wish.subset, known | {ALL})}"
-        )
-    return [entry for entry in entries if subsets.get(entry.name) == wish.subset]
-
-
-def _photographs(wish: ImageWish, progress: Progress) -> LabelledImages:
-    found = find_photographs(wish.folder)
-    labelling = find_labels(found, wish.labels, Columns(), progress)
-    truths = {
-        name: Truth(int(label.grade), label.patient)
-        for name, label in labelling.labels.items()
-        if label.grade is not None
-    }
-    missing = len(found.photographs) - len(truths)
-    folder = ImageFolder(wish.folder, found.photographs)
-    return _some(LabelledImages(folder, truths, {NO_LABEL: missing} if missing else {}))
-
-
-def _classified(wish: ImageWish, manifest: Manifest) -> LabelledImages:
-    folder = find_images(wish.folder, manifest)
-    table = wish.labels or wish.folder / "labels.csv"
-    if wish.labels is not None or table.is_file():
+    table = request.labels or request.folder / "labels.csv"
+    if request.labels is not None or table.is_file():
         named = read_label_table(table, folder.files, manifest.labels)
     else:
         named = {name: PurePosixPath(name).parts[0] for name in folder.files if "/" in name}
         unknown = sorted(set(named.values()) - set(manifest.labels))
         if unknown and set(named.values()).isdisjoint(manifest.labels):
             raise DataError(
-                f"{wish.folder} has folders named {', '.join(unknown[:3])}, which are no labels of "
-                f"the model: {', '.join(manifest.labels[:10])}"
+                f"{request.folder} has folders named {', '.join(unknown[:3])}, which are no labels "
+                f"of the model: {', '.join(manifest.labels[:10])}"
             )
     places = {label: place for place, label in enumerate(manifest.labels)}
     truths = {name: Truth(places[label]) for name, label in named.items() if label in places}
-    missing = len(folder.files) - len(truths)
-    return _some(LabelledImages(folder, truths, {NO_LABEL: missing} if missing else {}))
+    return labelled_or_refused(folder, truths)
 
 
-def _some(found: LabelledImages) -> LabelledImages:
-    if not found.truths:
+def labelled_or_refused(
+    folder: ImageFolder, truths: Mapping[str, Truth], left_out: dict[str, int] | None = None
+) -> LabelledImages:
+    """The images with a label; an error where there is none.
+
+    Args:
+        folder: All images.
+        truths: Of those that have one.
+        left_out: Why the others have none; by default they are counted here.
+    """
+    if not truths:
         raise InputError(
-            f"no image of {found.folder.path} has a label: give --labels FILE.csv with columns "
+            f"no image of {folder.path} has a label: give --labels FILE.csv with columns "
             "image and label, put the table into the folder as labels.csv, or sort the images into "
             "folders that are named as the labels are"
         )
-    return found
+    if left_out is None:
+        missing = len(folder.files) - len(truths)
+        left_out = {NO_LABEL: missing} if missing else {}
+    return LabelledImages(folder, truths, left_out)

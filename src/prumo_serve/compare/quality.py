@@ -1,33 +1,26 @@
-"""How good a variant's answers are, with intervals, by the measures that judge retina models."""
+"""How good a variant's answers are, with intervals."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.judge.kappa import quadratic_kappa
-from prumo_retina.judge.rates import rate
-from prumo_retina.judge.roc import auc
+from prumo_serve.estimates import area_under_curve, rate
+from prumo_serve.source import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from prumo_retina.judge.case import Estimate
-    from prumo_serve.answer import Answer
     from prumo_serve.compare.comparison import Comparison
     from prumo_serve.compare.images import Truth
     from prumo_serve.compare.variant import Variant
+    from prumo_serve.estimates import Estimate
     from prumo_serve.image_folder import ImageFolder
-    from prumo_serve.manifest import Task
-
-
-_TWO = 2
 
 
 @dataclass(frozen=True)
@@ -35,92 +28,84 @@ class Quality:
     """Figures of one variant on labelled images; those that its task does not have are None."""
 
     accuracy: Estimate
-    """Of labels: grades, referrals or classes."""
+    """Of labels."""
     sensitivity: Estimate | None = None
-    """Of a referral, or of the second of two classes."""
+    """Of a decision, or of the second of two classes."""
     specificity: Estimate | None = None
     auc: Estimate | None = None
     kappa: Estimate | None = None
-    """Quadratic weighted, of grades."""
+    """Quadratic weighted, of labels that are in an order."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Yes or no for each image, said and true."""
+
+    told: NDArray[np.bool_]
+    true: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    """Of yes."""
+    name: str = ""
+    """What is decided, in a word, where it is not the label that everybody reads."""
+    is_label: bool = True
+    """Whether the label says what was decided."""
 
 
 @dataclass(frozen=True)
 class Judged:
     """The answers to images that a network was asked about, and what is true of them."""
 
-    task: Task
-    answers: tuple[Answer, ...]
-    truths: tuple[Truth, ...]
+    told: NDArray[np.intp]
+    """The place of the label that was given to each image."""
+    true: NDArray[np.intp]
+    probabilities: NDArray[np.float64]
+    """(image, label)."""
+    patients: list[str] | None = None
+    """Whose each image is; None where nobody knows any."""
+    decision: Decision | None = None
+    kappa: Estimate | None = None
 
-    @property
-    def patients(self) -> list[str] | None:
-        """Of each image; None where nobody knows any."""
-        names = [truth.patient for truth in self.truths]
-        return names if any(names) else None
-
-    @property
-    def told_places(self) -> NDArray[np.intp]:
-        """Of the labels that were told."""
-        return np.array([answer.place for answer in self.answers], dtype=np.intp)
+    @classmethod
+    def of(  # noqa: PLR0913 (what a task knows about answers)
+        cls,
+        told: NDArray[np.intp],
+        true: NDArray[np.intp],
+        probabilities: NDArray[np.float64],
+        truths: Sequence[Truth],
+        *,
+        decision: Decision | None = None,
+        kappa: Estimate | None = None,
+    ) -> Self:
+        """With the patients of the truths."""
+        return cls(told, true, probabilities, patients_of(truths), decision, kappa)
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
         """Whether each label is the true one."""
-        return np.asarray(self.told_places == self._true_places)
+        return np.asarray(self.told == self.true)
 
-    @property
-    def is_positive(self) -> NDArray[np.bool_]:
-        """What was told: who is referred, or who is of the second class."""
-        told = [
-            answer.referral.refer if answer.referral else bool(answer.place)
-            for answer in self.answers
-        ]
-        return np.array(told, dtype=np.bool_)
 
-    @property
-    def positive_probability(self) -> NDArray[np.float64]:
-        """Of a referral, or of the second class."""
-        return np.array(
-            [
-                answer.referral.probability if answer.referral else answer.probabilities[1]
-                for answer in self.answers
-            ],
-            dtype=np.float64,
-        )
-
-    @property
-    def is_truly_positive(self) -> NDArray[np.bool_]:
-        """Who should be referred, or is of the second class."""
-        lowest = 1 if self.task == "classification" else REFERABLE_FROM
-        return np.array([truth.place >= lowest for truth in self.truths], dtype=np.bool_)
-
-    @property
-    def has_two_sides(self) -> bool:
-        """Whether answers are positive or negative at all."""
-        return self.task != "classification" or len(self.answers[0].labels) == _TWO
-
-    @property
-    def _true_places(self) -> NDArray[np.intp]:
-        if self.task == "referral":
-            return self.is_truly_positive.astype(np.intp)
-        return np.array([truth.place for truth in self.truths], dtype=np.intp)
+def patients_of(truths: Sequence[Truth]) -> list[str] | None:
+    """Whose each image is; None where nobody knows any."""
+    names = [truth.patient for truth in truths]
+    return names if any(names) else None
 
 
 def quality(judged: Judged) -> Quality:
     """The figures of at least one image."""
-    patients = judged.patients
-    accuracy = rate(judged.is_right, patients)
-    if not judged.has_two_sides:
-        return Quality(accuracy)
-    true, told = judged.is_truly_positive, judged.is_positive
+    accuracy = rate(judged.is_right, judged.patients)
+    decision = judged.decision
+    if decision is None:
+        return Quality(accuracy, kappa=judged.kappa)
+    has_both = 0 < decision.true.sum() < len(decision.true)
     return Quality(
         accuracy=accuracy,
-        sensitivity=_among(true, told, patients),
-        specificity=_among(~true, ~told, patients),
-        auc=auc(judged.positive_probability, true, patients)
-        if 0 < true.sum() < len(true)
+        sensitivity=_among(decision.true, decision.told, judged.patients),
+        specificity=_among(~decision.true, ~decision.told, judged.patients),
+        auc=area_under_curve(decision.probability, decision.true, judged.patients)
+        if has_both
         else None,
-        kappa=_kappa(judged) if judged.task == "grade" else None,
+        kappa=judged.kappa,
     )
 
 
@@ -130,11 +115,6 @@ def _among(
     if not chosen.any():
         return None
     return rate(hits[chosen], None if patients is None else np.asarray(patients)[chosen])
-
-
-def _kappa(judged: Judged) -> Estimate:
-    true = [truth.place for truth in judged.truths]
-    return quadratic_kappa(judged.told_places, true, judged.patients)
 
 
 def seen_counts(
@@ -166,7 +146,7 @@ def seen_sentences(comparison: Comparison) -> Iterator[str]:
     unknown = [
         row.variant
         for row in comparison.rows
-        if row.seen is None and row.manifest.origin.format == "retina"
+        if row.seen is None and row.manifest.origin.format not in FORMATS
     ]
     if unknown:
         yield (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from prumo.statistics.interval import Interval
     from prumo.statistics.ratio import Ratio
-    from prumo_retina.judge.case import Estimate
     from prumo_serve.compare.comparison import Comparison, Pairing, Row
+    from prumo_serve.estimates import Estimate
 
 
 _SMALLEST_P = 0.001
@@ -64,8 +64,8 @@ def _speed(row: Row, first: Row, ratio: Ratio) -> str:
 
 def _agreement(row: Row, first: Row, pairing: Pairing) -> str:
     told = f"{row.variant} gives {_same(pairing.same_label, 'label', first)}"
-    if pairing.same_referral is not None:
-        told += f", and {_same(pairing.same_referral, 'referral', first)}"
+    if pairing.same_decision is not None:
+        told += f", and {_same(pairing.same_decision, pairing.decision, first)}"
     return f"{told}; probabilities differ by at most {pairing.largest_difference:.2g}."
 
 
@@ -166,13 +166,18 @@ def _quality_table(comparison: Comparison) -> Table:
         for name in _FIGURES
         if any(getattr(row.quality, name, None) for row in comparison.rows)
     ]
-    paired = [
-        name
-        for name in ("same_label", "same_referral")
-        if any(getattr(row.pairing, name, None) for row in comparison.rows)
-    ]
-    for title in (*shown, *paired):
-        table.add_column(title.replace("_", " "), justify="right")
+    pairings = [row.pairing for row in comparison.rows if row.pairing is not None]
+    paired = {
+        "same_label": "same label",
+        "same_decision": f"same {pairings[0].decision}" if pairings else "",
+    }
+    paired = {
+        name: title
+        for name, title in paired.items()
+        if any(getattr(pairing, name) for pairing in pairings)
+    }
+    for title in (*shown, *paired.values()):
+        table.add_column(title, justify="right")
     for row in comparison.rows:
         table.add_row(
             Text(row.variant),
@@ -235,10 +240,17 @@ def _row_document(row: Row, comparison: Comparison) -> dict[str, Any]:
             "speed_up": None if is_first else asdict(comparison.speed_up(row)),
             "quality": asdict(row.quality) if row.quality else None,
             "seen_images": row.seen,
-            "with_first": asdict(row.pairing) if row.pairing else None,
+            "with_first": _pairing_document(row.pairing) if row.pairing else None,
         }
     )
     return document
+
+
+def _pairing_document(pairing: Pairing) -> dict[str, Any]:
+    """The agreement on a decision under the name that its task has for it."""
+    document = asdict(pairing)
+    name, same = document.pop("decision"), document.pop("same_decision")
+    return {**document, f"same_{name}": same} if name else document
 
 
 def _interval_document(interval: Interval) -> dict[str, float | int | None]:

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo_serve.convert.agreement import Draft
     from prumo_serve.manifest import Layout, Precision, RuntimeName
-    from prumo_serve.source import OriginFormat
 
 __all__ = ["Agreement", "ConvertedNetwork", "converted", "require_way"]
 
 _OF_TENSORFLOW: tuple[RuntimeName, ...] = ("onnxruntime", "openvino", "litert", "tensorflow")
-_TARGETS: dict[OriginFormat, tuple[RuntimeName, ...]] = {
-    "retina": _OF_TENSORFLOW,
+_TARGETS: dict[str, tuple[RuntimeName, ...]] = {
     "keras": _OF_TENSORFLOW,
     "saved_model": _OF_TENSORFLOW,
     "pytorch": ("onnxruntime", "openvino", "pytorch"),
@@ -35,7 +33,7 @@ _TARGETS: dict[OriginFormat, tuple[RuntimeName, ...]] = {
 
 def converted(  # noqa: PLR0913 (each is another thing)
     source_path: Path,
-    origin_format: OriginFormat,
+    origin_format: str,
     target: RuntimeName,
     folder: Path,
     progress: Progress,
@@ -72,12 +70,14 @@ def converted(  # noqa: PLR0913 (each is another thing)
         return settled(draft, network, folder, progress)
 
 
-def require_way(origin: OriginFormat, target: RuntimeName) -> None:
+def require_way(origin: str, target: RuntimeName) -> None:
     """Raise an UnavailableError where no network of that kind can be made for a runtime."""
-    if target not in _TARGETS[origin]:
+    # A task's own folder holds a Keras network.
+    targets = _TARGETS.get(origin, _OF_TENSORFLOW)
+    if target not in targets:
         raise UnavailableError(
             f"there is no way from a model of the kind {origin} to {target}; there is one to "
-            f"{', '.join(_TARGETS[origin])}"
+            f"{', '.join(targets)}"
         )
 
 

@@ -17,6 +17,7 @@ from prumo.run.worker import Environments
 from prumo.run.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, NetworkFacts
 from prumo_serve.convert.onnx import make_canonical
+from prumo_serve.source import FORMATS
 from prumo_serve.source.pytorch_export import write_harmless
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.run.journal import Event
     from prumo_serve.manifest import Precision, RuntimeName
-    from prumo_serve.source import OriginFormat
 
 KIND = "model_conversion"
 _REFERENCE_FILE = "reference.npz"
@@ -40,7 +40,7 @@ class FrameworkJob:
     """What is to be made of which network."""
 
     source: Path
-    origin: OriginFormat
+    origin: str
     target: RuntimeName
     precision: Precision = "fp32"
     size_pixels: int | None = None
@@ -55,8 +55,8 @@ class FrameworkJob:
 
     @property
     def writes_onnx(self) -> bool:
-        """Whether it needs more than the framework: heat maps are ONNX for every runtime."""
-        return self.target == "onnxruntime" or self.origin == "retina"
+        """Whether it needs more than the framework: a task's heat maps are ONNX everywhere."""
+        return self.target == "onnxruntime" or self.origin not in FORMATS
 
 
 def converted_in_framework(job: FrameworkJob, folder: Path, progress: Progress) -> Draft:

@@ -23,6 +23,7 @@ from prumo_serve.convert.agreement import (
     answers_of,
 )
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
+from prumo_serve.source import FORMATS
 from prumo_serve.source.onnx_facts import facts
 from prumo_serve.source.onnx_file import checked_model, onnx_module, write_one_file
 from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
@@ -60,7 +61,7 @@ def draft_of_file(job: FrameworkJob, layout: Layout | None, folder: Path) -> Dra
         told.kind,
         told.activation,
     )
-    images = _images(found, job.images, is_retina=False)
+    images = _images(found, job.images, raw_pixels=False)
     return Draft(folder, found, images, _reference(folder, found, images), told.versions)
 
 
@@ -81,15 +82,15 @@ def draft_of_package(package: Package, folder: Path, given: np.ndarray | None = 
     shutil.copyfile(package.network_path, folder / _ONNX_FILE)
     if package.heat_map_path:
         shutil.copyfile(package.heat_map_path, folder / HEAT_MAP_FILE)
-    images = _images(found, given, is_retina=manifest.origin.format == "retina")
+    images = _images(found, given, raw_pixels=manifest.origin.format not in FORMATS)
     reference = _reference(folder, found, images)
     return Draft(folder, found, images, reference, dict(manifest.versions))
 
 
-def _images(facts: NetworkFacts, given: np.ndarray | None, *, is_retina: bool) -> np.ndarray:
+def _images(facts: NetworkFacts, given: np.ndarray | None, *, raw_pixels: bool) -> np.ndarray:
     if given is not None:
         return given
-    ranges = RAW_PIXELS if is_retina or facts.dtype == "uint8" else ANY_PIXELS
+    ranges = RAW_PIXELS if raw_pixels or facts.dtype == "uint8" else ANY_PIXELS
     return drawn_images(facts.height, facts.width, facts.layout, facts.dtype, ranges)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prumo_serve.manifest import HeatMap, Manifest, Precision, RuntimeName
     from prumo_serve.quantize.calibration import CalibrationImages
     from prumo_serve.quantize.difference import Difference
-    from prumo_serve.source import OriginFormat, Source
+    from prumo_serve.source import Source
 
 
 PRECISIONS: dict[RuntimeName, tuple[Precision, ...]] = {
@@ -42,7 +42,7 @@ PRECISIONS: dict[RuntimeName, tuple[Precision, ...]] = {
     "pytorch": ("fp32",),
 }
 _OF_ONNX: tuple[RuntimeName, ...] = ("onnxruntime", "openvino")
-_FORMATS: dict[RuntimeName, OriginFormat] = {"tensorflow": "saved_model", "pytorch": "pytorch"}
+_FORMATS: dict[RuntimeName, str] = {"tensorflow": "saved_model", "pytorch": "pytorch"}
 """What a network of a package is, if a framework can open it."""
 _COMPARED_IMAGES = 20
 """Ours, of those to calibrate with: more would only take time."""
@@ -127,7 +127,7 @@ def _quantize(draft: Draft, job: VariantJob) -> None:
     smaller.replace(network)
 
 
-def _source(job: VariantJob) -> tuple[Path, OriginFormat]:
+def _source(job: VariantJob) -> tuple[Path, str]:
     """What a framework is to open."""
     if job.original is not None:
         return job.original.path, job.original.format

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.errors import InputError, PrumoError
-from prumo_serve.preprocessing import preprocessing
 from prumo_serve.preprocessing.tensor import TensorForm
 from prumo_serve.probability import probabilities_of
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source.onnx_file import checked_model, format_versions
+from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,7 +120,7 @@ def _preprocessing(package: Package) -> str:
     drawn = np.random.default_rng(0).integers(0, 256, (2 * rows, 2 * columns, 3), np.uint8)
     prepared = made.prepared(drawn)
     if prepared.pixels is None:
-        # Noise is no fundus; that it is told so is what the model would do with it.
+        # Noise is no photograph, and the model would say so.
         return f"{wanted.preprocessing.kind}: noise is told from a photograph"
     if prepared.pixels.shape != _shape(wanted):
         raise InputError(f"it gives {prepared.pixels.shape}, the network takes {_shape(wanted)}")

@@ -20,6 +20,7 @@ from prumo_serve.package.writing import completed, require_package_name, write_p
 from prumo_serve.source import recognized
 from prumo_serve.source.onnx_facts import facts
 from prumo_serve.source.onnx_file import checked_model, write_one_file
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,11 +113,6 @@ def _side(told_pixels: int | None, wish: Wish, path: Path) -> int:
     return told_pixels or wish.size_pixels or 0
 
 
-_DECISION_SUPPORT = Message("It is decision support and no diagnosis: a person decides.")
-_OTHER_DISEASES = Message(
-    "It does not judge macular oedema, nor glaucoma, occlusions or any other disease of the eye. A "
-    "photograph that is not referred may still show one."
-)
 _NOTHING_TOLD = Message(
     "The model came without a card: nobody said what it was trained on and how often it is right. "
     "Judge it on images with known labels before relying on it."
@@ -143,9 +139,8 @@ def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
     yield language.say(
         Message("Made of {name}, SHA-256 {sha256}.", {"name": origin.name, "sha256": origin.sha256})
     )
-    if manifest.task != "classification":
-        yield language.say(_DECISION_SUPPORT)
-        yield language.say(_OTHER_DISEASES)
+    task = task_named(manifest.task)
+    yield from (language.say(caution) for caution in task.card_cautions())
     yield language.say(
         Message(
             "It takes images of {width} by {height} pixels and answers with one of these labels:",
@@ -155,16 +150,7 @@ def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
     yield "\n".join(f"- {language.say(label)}" for label in manifest.labels)
     if manifest.points:
         yield f"## {language.say('Operating points')}"
-        yield "\n".join(
-            "- "
-            + language.say(
-                Message(
-                    "{name}: refers from a probability of {threshold:.3f} on",
-                    {"name": point.name, "threshold": point.threshold},
-                )
-            )
-            for point in manifest.points
-        )
+        yield "\n".join(f"- {language.say(task.point_message(point))}" for point in manifest.points)
     yield language.say(_NOTHING_TOLD)
 
 

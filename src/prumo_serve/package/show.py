@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.quantity import Quantity
-from prumo_serve.manifest import FundusPreprocessing
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from prumo_serve.package import Package
 
 _SHOWN_LABELS = 8
-_TASKS = {
-    "referral": "whether a fundus photograph should be seen by a specialist",
-    "grade": "the grade of diabetic retinopathy, and a referral",
-    "classification": "one of several classes",
-}
 
 
 def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
@@ -28,15 +23,22 @@ def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
     yield "version", manifest.version
     if manifest.created:
         yield "trained", manifest.created
-    yield "answers", _TASKS[manifest.task]
+    task = task_named(manifest.task)
+    yield "answers", task.summary
     yield "labels", _labels(manifest)
     yield "input", _input(manifest.input)
-    yield "preprocessing", _preprocessing(manifest.input)
+    yield (
+        "preprocessing",
+        _preprocessing(task.preprocessing_summary(manifest.input), manifest.input),
+    )
     yield "output", _output(manifest.output)
     for point in manifest.points:
         decides = " (decides)" if point.name == manifest.point else ""
         rule = f": {point.rule}" if point.rule else ""
-        yield f"point {point.name}", f"refers from {point.threshold:.4g} on{decides}{rule}"
+        yield (
+            f"point {point.name}",
+            f"{task.point_verb} from {point.threshold:.4g} on{decides}{rule}".lstrip(),
+        )
     yield "network", _network(package)
     yield "heat map", manifest.heat_map.network.file if manifest.heat_map else "none"
     origin = manifest.origin
@@ -65,13 +67,7 @@ def _input(wanted: Input) -> str:
     return f"{wanted.width} x {wanted.height} pixels, {wanted.dtype}, {wanted.layout}"
 
 
-def _preprocessing(wanted: Input) -> str:
-    how = wanted.preprocessing
-    if isinstance(how, FundusPreprocessing):
-        settings = ", ".join(f"{name} {value}" for name, value in how.preparation.items())
-        first = f"fundus found, cut out and judged ({settings})"
-    else:
-        first = f"any image, {how.fit}, {how.interpolation}"
+def _preprocessing(first: str, wanted: Input) -> str:
     normalization = wanted.normalization
     if normalization is None:
         return f"{first}; pixels from 0 to 255"

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, did_you_mean
-from prumo_serve.manifest import FundusPreprocessing, ImagePreprocessing, OperatingPoint
-from prumo_serve.source.retina import LABELS
+from prumo_serve.manifest import ImagePreprocessing, OperatingPoint
 from prumo_serve.source.terms import NORMALIZATIONS
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from prumo_serve.manifest import Layout, Normalization, RuntimeName, Task
+    from prumo_serve.manifest import Layout, Normalization, PreprocessingSettings, RuntimeName
     from prumo_serve.source import Source, Told
 
 Fit = Literal["stretch", "crop", "pad"]
@@ -35,7 +35,7 @@ class Wish:
     """What a user says about a model; empty or None where the model itself is to say it."""
 
     name: str = ""
-    task: Task | None = None
+    task: str | None = None
     labels: tuple[str, ...] = ()
     size_pixels: int | None = None
     """Side of the square that the network takes, where it would take any."""
@@ -56,10 +56,10 @@ class Terms:
 
     name: str
     created: str
-    task: Task
+    task: str
     labels: tuple[str, ...]
     normalization: Normalization | None
-    preprocessing: FundusPreprocessing | ImagePreprocessing
+    preprocessing: PreprocessingSettings
     temperature: float
     points: tuple[OperatingPoint, ...]
     point: str
@@ -71,7 +71,8 @@ def agreed_terms(source: Source, wish: Wish) -> Terms:
     told = source.told
     _require_silence(source, wish)
     task = told.task or wish.task or "classification"
-    labels = told.labels or wish.labels or LABELS.get(task, ())
+    meaning = task_named(task)
+    labels = told.labels or wish.labels or meaning.labels
     normalization = told.normalization if told.normalization is not None else wish.normalization
     points, point = _points(told, wish)
     missing = {}
@@ -79,8 +80,8 @@ def agreed_terms(source: Source, wish: Wish) -> Terms:
         missing["--labels red,green,blue"] = "the classes in the order of its outputs"
     if not normalization:
         missing["--normalization NAME"] = f"its pixels: {', '.join(NORMALIZATIONS)}"
-    if task != "classification" and not point:
-        missing["--point NAME=THRESHOLD"] = "from which probability on it refers"
+    if meaning.point_meaning and not point:
+        missing["--point NAME=THRESHOLD"] = meaning.point_meaning
     if missing:
         raise UntoldError(source.path, missing)
     _require_as_many(labels, source)

@@ -44,8 +44,8 @@ class TooManyPixelsError(BadImageError):
     kind = "too_large"
 
 
-_JPEG_MARK = b"\xff\xd8\xff"
-_PNG_MARK = b"\x89PNG\r\n\x1a\n"
+JPEG_MARK = b"\xff\xd8\xff"
+PNG_MARK = b"\x89PNG\r\n\x1a\n"
 _EXIF_MARK = b"Exif\0\0"
 # Those with a length after them, or the end; never a byte inside of the coded pixels.
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
@@ -64,7 +64,7 @@ def decoded(content: bytes, most_pixels: int) -> np.ndarray:
     pixels counts, as in the readers of Keras, TensorFlow and torchvision.
     """
     with _reasons():
-        if content.startswith(_PNG_MARK):
+        if content.startswith(PNG_MARK):
             return _decoded_png(content, most_pixels)
         return _decoded_jpeg(content, most_pixels)
 
@@ -72,7 +72,7 @@ def decoded(content: bytes, most_pixels: int) -> np.ndarray:
 def check_header(content: bytes, most_pixels: int) -> None:
     """Refuse what is neither JPEG nor PNG or would take too long or too much memory to decode."""
     with _reasons():
-        if content.startswith(_PNG_MARK):
+        if content.startswith(PNG_MARK):
             with _opened(content) as picture:
                 check_size(*picture.size, most_pixels)
         else:
@@ -106,7 +106,7 @@ def _decoded_jpeg(content: bytes, most_pixels: int) -> np.ndarray:
 
 def _check_jpeg(content: bytes, most_pixels: int) -> bool:
     """Whether simplejpeg can decode it; Pillow is slower and knows more colours and samplings."""
-    if not content.startswith(_JPEG_MARK):
+    if not content.startswith(JPEG_MARK):
         raise BadImageError(Message("is neither JPEG nor PNG"))
     _check_scans(content)
     try:
@@ -120,7 +120,7 @@ def _check_jpeg(content: bytes, most_pixels: int) -> bool:
 
 def _check_scans(content: bytes) -> None:
     scans = 0
-    found = _MARKER.search(content, len(_JPEG_MARK) - 1)
+    found = _MARKER.search(content, len(JPEG_MARK) - 1)
     while found and scans <= _MOST_SCANS:
         marker, end = content[found.end() - 1], found.end()
         if marker == _END:
@@ -148,7 +148,7 @@ def _decoded_png(content: bytes, most_pixels: int) -> np.ndarray:
 
 def _opened(content: bytes) -> ImageFile:
     # Here and below only when it is needed: most JPEGs do without Pillow, and so does a start.
-    if content.startswith(_PNG_MARK):
+    if content.startswith(PNG_MARK):
         from PIL.PngImagePlugin import PngImageFile  # noqa: PLC0415
 
         return PngImageFile(io.BytesIO(content))

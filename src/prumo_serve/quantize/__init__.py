@@ -72,7 +72,7 @@ def quantize_onnx(
             f"{', '.join(_MODULES)}"
         )
     require_extra()
-    way: Way = import_module(f"prumo_serve.quantization.{_MODULES[precision]}")
+    way: Way = import_module(f"prumo_serve.quantize.{_MODULES[precision]}")
     way.quantize(network, out, input_tensor, images)
 
 

@@ -59,7 +59,7 @@ def drawn_images(
     """Draw images of a folder, the same ones each time, until enough of them can be used.
 
     Args:
-        folder: Photographs, or a folder that `prumo retina prepare` made.
+        folder: Images, or a folder that a task's own tools prepared.
         manifest: Of the model whose preprocessing they go through.
         scratch: Where the prepared ones are kept; it must outlive them.
         progress: Who is told.

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.errors import InputError
-from prumo_retina.judge.rates import wilson_interval
-from prumo_serve.answer import answer
 from prumo_serve.convert.agreement import SHOWS_LITTLE
-from prumo_serve.preprocessing import PreparedImage
+from prumo_serve.estimates import wilson_interval
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.task import PreparedImage, answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from prumo_serve.answer import Answer
     from prumo_serve.manifest import Manifest, Precision
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
+    from prumo_serve.task import Answer
 
 MOST_CHANGED_SHARE = 0.05
 """Ours: a network that answers one image in twenty otherwise is another network."""

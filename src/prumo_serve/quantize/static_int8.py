@@ -29,7 +29,7 @@ def quantize(
     """A quarter of the size and up to half the time.
 
     Weights have a scale for each channel. They take 7 of the 8 bits, because processors without
-    VNNI add two products in 16 bits, which 8 would overflow: measured on a retina model there, the
+    VNNI add two products in 16 bits, which 8 would overflow: measured on a small model there, the
     probabilities are 0.014 from the original's in the mean instead of 0.063, where without
     overflow 8 bits would leave 0.009. Then biases make up for what rounding shifts.
     """

@@ -17,10 +17,10 @@ from prumo_serve.server.refusal import not_ready, took_too_long, waited_too_long
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from prumo_serve.preprocessing import PreparedImage
     from prumo_serve.preprocessing.decoding import BadImageError
     from prumo_serve.server.model_holder import LivingModel
     from prumo_serve.server.settings import Settings
+    from prumo_serve.task import PreparedImage
 
 # Within the 30 s that SageMaker leaves, after the requests have been waited for.
 _END_SECONDS = 2.0

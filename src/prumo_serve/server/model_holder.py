@@ -13,9 +13,9 @@ import numpy as np
 
 from prumo_serve.manifest import MANIFEST_FILE
 from prumo_serve.package.content import require_unchanged
-from prumo_serve.preprocessing import preprocessing
 from prumo_serve.probability import probabilities_of
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
-    from prumo_serve.preprocessing import Preprocessing
     from prumo_serve.runtimes import LoadedNetwork
     from prumo_serve.server.settings import Settings
+    from prumo_serve.task import Preprocessing
 
 
 HEAT_MAP_OUTPUT = "heat_map"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from prumo_serve.preprocessing import PreparedImage
     from prumo_serve.server.settings import Settings
+    from prumo_serve.task import PreparedImage
 
 
 Call: TypeAlias = "Callable[[], None]"

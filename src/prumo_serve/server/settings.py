@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
 from prumo.errors import InputError
 from prumo.machine.cgroup import quota_cores
 from prumo.machine.cpu import usable_cores
-from prumo_serve.preprocessing import MOST_PIXELS
+from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from prumo.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_serve.manifest import FundusPreprocessing, OperatingPoint, Task
+    from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
 
-OriginFormat = Literal["retina", "keras", "saved_model", "pytorch", "onnx"]
+FORMATS = ("keras", "saved_model", "pytorch", "onnx")
+"""Of frameworks. The folders of a task have a name of their own, and hold a Keras network."""
 _KERAS_ENDINGS = {".keras", ".h5", ".hdf5"}
 _PICKLES = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
 _KNOWN = (
-    "Known are: a folder that `prumo retina train` wrote, a Keras file (.keras, .h5), a SavedModel "
-    "folder, a PyTorch export (.pt2), and an ONNX file (.onnx)."
+    "Known are: a Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2), an ONNX "
+    "file (.onnx), and the folder of a model that an installed task trains."
 )
 
 
@@ -27,20 +28,20 @@ class Told:
 
     name: str
     created: str = ""
-    task: Task | None = None
+    task: str | None = None
     labels: tuple[str, ...] | None = None
     outputs: int | None = None
     """How many numbers its network gives for each image."""
     normalization: str | None = None
     """A name as `prumo_serve.source.terms` knows it."""
-    preprocessing: FundusPreprocessing | None = None
+    preprocessing: PreprocessingSettings | None = None
     temperature: float = 1.0
     points: tuple[OperatingPoint, ...] = ()
     point: str = ""
     card: str = ""
     """In Markdown."""
     seen: tuple[str, ...] = ()
-    """The SHA-256 of each photograph that it was made from, in their order."""
+    """The SHA-256 of each image that it was made from, in their order."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Source:
 
     path: Path
     """The file or folder that holds the network."""
-    format: OriginFormat
+    format: str
+    """One of `FORMATS`, or what a task calls its own folders."""
     sha256: str
     """Of the file, or of the names and hashes of a folder's files."""
     told: Told
@@ -89,10 +91,12 @@ def recognized(path: Path) -> Source:
 
 
 def _of_folder(path: Path) -> Source:
-    from prumo_serve.source import retina, saved_model  # noqa: PLC0415 (as above)
+    from prumo_serve.source import saved_model  # noqa: PLC0415 (as above)
+    from prumo_serve.task import installed_tasks  # noqa: PLC0415 (as above)
 
     if (path / saved_model.GRAPH_FILE).is_file():
         return saved_model.source(path)
-    if retina.is_model(path):
-        return retina.source(path)
+    for task in installed_tasks():
+        if (found := task.source(path)) is not None:
+            return found
     raise InputError(f"{path} is no model that can be packaged. {_KNOWN}")

@@ -10,7 +10,7 @@ import click
 from prumo.cli.console import shown_progress, table_console
 from prumo.machine.cpu import read_cpu
 from prumo_serve.compare.comparison import compare
-from prumo_serve.compare.images import ALL, ImageWish
+from prumo_serve.compare.images import ALL, ImageRequest
 from prumo_serve.compare.report import comparison_document, print_comparison
 from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
 
@@ -43,7 +43,7 @@ Examples:
     default=ALL,
     show_default=True,
     metavar="NAME",
-    help="Of a FOLDER that `prumo retina convert` has split, such as test.",
+    help="Of a FOLDER that was prepared and split, such as test.",
 )
 @click.option(
     "--rounds",
@@ -87,13 +87,13 @@ def command(  # noqa: PLR0913 (one argument per option)
     they answer is judged: accuracy, sensitivity, specificity, AUC and kappa with their intervals,
     and how often each says the same as the first one.
 
-    FOLDER holds images, with a table of labels (columns image and label; for a retina as `prumo
-    retina prepare --labels` takes it) or in folders named as the labels are; or it is one that
-    `prumo retina prepare` made. Calibration images are no judges: give others.
+    FOLDER holds images, with a table of labels (columns image and label, or as the model's task
+    reads them) or in folders named as the labels are; or it is one that the task's own tools
+    prepared. Calibration images cannot judge a model: give others.
     """
     if images is None and (labels is not None or subset != ALL):
         raise click.UsageError("--labels and --subset say which answers are right: give --images.")
-    wish = None if images is None else ImageWish(images, labels, subset)
+    wish = None if images is None else ImageRequest(images, labels, subset)
     pace = Pace(rounds, starts, threads, callers=max(1, read_cpu().usable_cores // threads))
     with shown_progress() as progress:
         comparison = compare(models, pace, wish, progress)

@@ -85,10 +85,10 @@ def command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Make another runtime's network of MODEL, or one of smaller numbers.
 
-    MODEL is a package, or a model that tells enough about itself to become one: a folder that
-    `prumo retina train` wrote. ONNX and OpenVINO are made of the ONNX network that a package
-    holds. LiteRT and TensorFlow need a model of TensorFlow's: the folder itself, or the package
-    together with --original.
+    MODEL is a package, or a model that says enough about itself to become one: a folder that the
+    training of an installed task wrote. ONNX and OpenVINO are made of the ONNX network that a
+    package holds. LiteRT and TensorFlow need a model of TensorFlow's: the folder itself, or the
+    package together with --original.
 
     Both networks are asked about the same images before anything is written; one that does not
     answer what the other answers is refused. What smaller numbers cost, `prumo model compare`

@@ -9,7 +9,8 @@ import click
 
 from prumo.cli.console import shown_progress
 from prumo.cli.options import language_option
-from prumo_serve.manifest import Layout, RuntimeName, Task
+from prumo.plugins import TASKS
+from prumo_serve.manifest import Layout, RuntimeName
 from prumo_serve.package.making import given_card, make_package
 from prumo_serve.package.terms import Fit, Wish
 from prumo_serve.source.terms import NORMALIZATIONS, given_labels
@@ -31,7 +32,7 @@ Examples:
     help="An archive if it ends in .tar.gz or .tgz, else a folder.",
 )
 @click.option("--name", default="", help="What to call the model.  [default: its own name]")
-@click.option("--task", type=click.Choice(get_args(Task)), help="What it answers.")
+@click.option("--task", type=click.Choice(TASKS.names()), help="What it answers.")
 @click.option(
     "--labels",
     default="",
@@ -66,7 +67,7 @@ Examples:
     "points",
     multiple=True,
     metavar="NAME[=THRESHOLD]",
-    help="An operating point from whose probability on it refers; the first one decides.",
+    help="An operating point: from its threshold on the answer is yes; the first one decides.",
 )
 @click.option(
     "--card",
@@ -86,7 +87,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     model: Path,
     out: Path,
     name: str,
-    task: Task | None,
+    task: str | None,
     labels: str,
     size: int | None,
     normalization: str | None,
@@ -100,11 +101,11 @@ def command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Pack MODEL with all that its answers depend on.
 
-    MODEL is a folder that `prumo retina train` wrote, which tells everything about itself, or a
-    Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2) or an ONNX file, of which
-    the options say what it does not tell. Nothing in it is run: models that hold Python code are
-    refused. The packaged network is compared with the original and asked once before anything is
-    written, and the same model always gives the same bytes.
+    MODEL is a Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2) or an ONNX
+    file, of which the options say what it does not say itself; or a folder that the training of an
+    installed task wrote, which needs no options. Nothing in it is run: models that hold Python code
+    are refused. The packaged network is compared with the original and asked once before anything
+    is written, and the same model always gives the same bytes.
     """
     wish = Wish(
         name=name,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from prumo_serve.preprocessing import MOST_PIXELS
 from prumo_serve.server.refusal import malformed, unsupported_type
+from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

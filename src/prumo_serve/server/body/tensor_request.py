@@ -11,12 +11,12 @@ import numpy as np
 from prumo_serve.server.body.json_document import decoded, parsed
 from prumo_serve.server.body.numbers import array_of_numbers
 from prumo_serve.server.refusal import Refusal, too_large, wrong_values
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from prumo_serve.manifest import Manifest
 
 _OUTPUTS = ("probabilities", "label")
-_RETINA_OUTPUTS = (*_OUTPUTS, "refer", "referral_probability")
 DATATYPES = {"float32": "FP32", "uint8": "UINT8"}
 _BYTES = "BYTES"
 
@@ -42,19 +42,13 @@ def image_shape(manifest: Manifest) -> tuple[int, int, int]:
 
 def output_names(manifest: Manifest) -> tuple[str, ...]:
     """What an answer has where nothing else is asked for."""
-    return _OUTPUTS if manifest.task == "classification" else _RETINA_OUTPUTS
+    return *_OUTPUTS, *task_named(manifest.task).outputs
 
 
 def input_note(manifest: Manifest) -> str:
     """What a tensor skips that an image goes through."""
-    datatype = DATATYPES[manifest.input.dtype]
-    if manifest.input.preprocessing.kind == "fundus":
-        return (
-            f"{datatype} is the network's own input: no fundus is found and no quality is judged, "
-            "so that a photograph which nobody could judge gets an answer too. For photographs "
-            "send BYTES, or POST /invocations."
-        )
-    return f"{datatype} is the network's own input: it is neither resized nor normalized."
+    note = task_named(manifest.task).tensor_note(manifest)
+    return f"{DATATYPES[manifest.input.dtype]} is the network's own input: {note}"
 
 
 def tensor_request(body: bytes, manifest: Manifest, most_images: int) -> TensorRequest:

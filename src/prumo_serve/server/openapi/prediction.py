@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo_serve.server.openapi.response import schema
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from prumo_serve.manifest import Manifest
@@ -15,7 +16,6 @@ _SECONDS = {"type": "number", "minimum": 0}
 _LATENCIES = {"requestLatency": _SECONDS, "predictionLatency": _SECONDS}
 _TEXT = {"type": "string"}
 _PHASES = ("decode", "preprocess", "queue", "predict")
-_URGENCIES = ["urgent", "ungradable", "refer", "none"]
 
 
 def prediction_schemas(manifest: Manifest) -> dict[str, Any]:
@@ -23,6 +23,7 @@ def prediction_schemas(manifest: Manifest) -> dict[str, Any]:
     properties = _prediction_properties(manifest)
     optional = {"heat_map", "heat_map_reason", "name"}
     return {
+        **_task_schema(manifest).get("$defs", {}),
         "Ready": _object({"status": {"const": "ready"}, "model": schema("Model")}),
         "Model": _object(
             {"name": {"const": manifest.name}, "version": {"const": manifest.version}}
@@ -73,23 +74,14 @@ def _prediction_properties(manifest: Manifest) -> dict[str, Any]:
             "type": "string",
         },
     }
-    if manifest.task == "classification":
-        return found
-    return found | _retina_properties()
+    properties: dict[str, Any] = _task_schema(manifest)["properties"]
+    return properties | found
 
 
-def _retina_properties() -> dict[str, Any]:
-    return {
-        "grade": {"type": ["integer", "null"], "minimum": 0, "maximum": 4},
-        "refer": {"type": "boolean"},
-        "referral_probability": _MAYBE_SHARE,
-        "severe_or_proliferative_probability": _MAYBE_SHARE,
-        "threshold": _SHARE,
-        "point": _TEXT,
-        "urgency": {"enum": _URGENCIES},
-        "urgency_text": _TEXT,
-        "quality": _object({"verdict": _TEXT, "verdict_text": _TEXT, "reason": _TEXT}),
-    }
+def _task_schema(manifest: Manifest) -> dict[str, Any]:
+    """What the model's task adds to a prediction, and the schemas that this refers to."""
+    model = task_named(manifest.task).answer_model
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
 def _timings(*more: str) -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""Every text of the page; what stands in braces is filled in by the page itself."""
+"""The page for people, where images are dropped and their answers listed.
+
+What is the same for every model stands here; its task adds texts, a script and a style of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, language
 from prumo.version import __version__
-from prumo_retina.card.wording import told_point
-from prumo_retina.fundus.quality import Verdict
-from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.referral import Urgency
-from prumo_serve.answer import deciding_point
+from prumo_serve.task import TaskPage, task_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,67 +73,10 @@ _SHARED: Mapping[str, Message] = {
     "without_script": Message("This page needs JavaScript, which is switched off here."),
     "loading": Message("The model is being loaded. This page opens by itself in a moment."),
 }
-_RETINA: Mapping[str, Message] = {
-    "title": Message("Photographs of the retina"),
-    "caution": Message(
-        "Decision support for diabetic retinopathy, not a diagnosis: a health professional "
-        "decides. Macular oedema is not judged."
-    ),
-    "ungradable": Message("A photograph that cannot be judged counts as a referral."),
-    "worklist": Message("Worklist, the most urgent first"),
-    "grade": Message("Grade"),
-    "referral_probability": Message("Probability of a referral"),
-    "threat_probability": Message("Severe or proliferative"),
-    "threshold": Message("refer from {threshold} on"),
-    "threshold_of": Message("refer from {threshold} on ({point})"),
-    "quality": Message("Quality"),
-    "refer_reason": Message(
-        "Referred because the probability of a referral, {probability}, reaches the threshold of "
-        "{threshold}, though the most probable single grade would not be referred."
-    ),
-    "foreign": Message("not a JPEG or PNG photograph"),
-}
-_PLAIN: Mapping[str, Message] = {
-    "title": Message("Images to classify"),
-    "caution": Message("The answers come from a model and may be wrong: a person decides."),
-    "worklist": Message("Answers"),
-}
+"""Every text that is the same for all tasks; what stands in braces is filled in by the script."""
 
-_COLUMNS = (
-    Message("file"),
-    Message("quality"),
-    Message("reason"),
-    Message("grade"),
-    Message("grade_title"),
-    Message("label"),
-    Message("probability"),
-    Message("severe_or_proliferative_probability"),
-    Message("threshold"),
-    Message("refer"),
-    Message("urgency"),
-    Message("model"),
-    Message("model_version"),
-)
-COLUMNS = tuple(column.text for column in _COLUMNS)
-"""Of the table that can be saved; English readers get them as programs know them."""
-
-
-def page_texts(language: Language, *, is_retina: bool) -> dict[str, str]:
-    """Name → text in a language, with the braces still in it."""
-    chosen = {**_SHARED, **(_RETINA if is_retina else _PLAIN)}
-    return {name: language.say(message.text) for name, message in chosen.items()}
-
-
-def known_words(language: Language, labels: tuple[str, ...]) -> dict[str, dict[str, str]]:
-    """Words that answers are made of, by what programs call them, in a language."""
-    return {
-        "labels": {label: language.say(label) for label in labels},
-        "urgencies": {urgency.value: language.say(urgency.label) for urgency in Urgency},
-        "verdicts": {verdict.value: language.say(verdict.label) for verdict in Verdict},
-    }
-
-
-_SCRIPT = ("language", "server", "worklist", "card", "heat_map", "table", "page")
+_BEFORE_TASK = ("language", "server")
+_AFTER_TASK = ("worklist", "card", "heat_map", "table", "page")
 """The files of the script in the order in which they build on each other."""
 
 
@@ -145,41 +87,109 @@ class Served:
     manifest: Manifest
     has_heat_maps: bool
     most_bytes: int
-    """Of one photograph."""
+    """Of one image."""
 
 
-def page(served: Served, tag: str) -> str:
+@dataclass(frozen=True)
+class Page:
+    """A document, and what a browser may do with it."""
+
+    html: str
+    content_security_policy: str
+
+
+def page(served: Served, tag: str) -> Page:
     """The page in a language; it has the others with it."""
     manifest = served.manifest
-    is_retina = manifest.task != "classification"
-    return _template("page.html").render(
+    part = task_named(manifest.task).page(manifest)
+    script = _script(part.script)
+    style = _source("page.css") + part.style
+    html = _template("page.html").render(
         tag=tag,
         languages=LANGUAGES,
-        text=page_texts(language(tag), is_retina=is_retina),
+        text=page_texts(language(tag), part),
         model=manifest,
-        is_retina=is_retina,
-        data=_data(served, is_retina=is_retina),
-        style=_source("page.css"),
-        script=_script(),
+        footnote=part.footnote,
+        data=_data(served, part),
+        style=style,
+        script=script,
         prumo_version=__version__,
+    )
+    return Page(html, _policy(script, style))
+
+
+def waiting_page(tag: str) -> Page:
+    """What is shown until the model is loaded; it asks again by itself."""
+    style = _source("page.css")
+    text = page_texts(language(tag), TaskPage({}, ""))
+    return Page(
+        _template("waiting.html").render(tag=tag, text=text, style=style), _policy("", style)
     )
 
 
-def waiting_page(tag: str) -> str:
-    """What is shown until the model is loaded; it asks again by itself."""
-    text = page_texts(language(tag), is_retina=False)
-    return _template("waiting.html").render(tag=tag, text=text, style=_source("page.css"))
+def page_texts(language: Language, part: TaskPage) -> dict[str, str]:
+    """Name → text in a language, with the braces still in it."""
+    chosen = {**_SHARED, **part.texts}
+    return {name: language.say(message.text) for name, message in chosen.items()}
 
 
-@cache
-def content_security_policy() -> str:
+def classification_page() -> TaskPage:
+    """The part of the task `classification`."""
+    return TaskPage(
+        texts={
+            "title": Message("Images to classify"),
+            "caution": Message("The answers come from a model and may be wrong: a person decides."),
+            "worklist": Message("Answers"),
+        },
+        script=_source("script/classification.js"),
+        columns=(
+            Message("file"),
+            Message("label"),
+            Message("probability"),
+            Message("reason"),
+        ),
+    )
+
+
+_MODEL_COLUMNS = (Message("model"), Message("model_version"))
+
+
+def _data(served: Served, part: TaskPage) -> dict[str, Any]:
+    """What the script reads."""
+    manifest = served.manifest
+    return {
+        "labels": manifest.labels,
+        "model": {"name": manifest.name, "version": manifest.version},
+        "hasHeatMaps": served.has_heat_maps,
+        "mostBytes": served.most_bytes,
+        "task": dict(part.data),
+        "columns": [column.text for column in part.columns],
+        "languages": {tag: _spoken(manifest, part, language(tag)) for tag in LANGUAGES},
+    }
+
+
+def _spoken(manifest: Manifest, part: TaskPage, language: Language) -> dict[str, Any]:
+    kinds = {"labels": {label: label for label in manifest.labels}, **part.words}
+    return {
+        "texts": page_texts(language, part),
+        # English readers get the names that programs know.
+        "columns": {
+            column.text: language.say(column.text) for column in (*part.columns, *_MODEL_COLUMNS)
+        },
+        "words": {
+            kind: {name: language.say(word) for name, word in words.items()}
+            for kind, words in kinds.items()
+        },
+    }
+
+
+def _policy(script: str, style: str) -> str:
     """Allows the page its own style, script and server, and nothing else."""
-    script, style = _digest(_script()), _digest(_source("page.css"))
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src '{script}'",
-            f"style-src '{style}'",
+            f"script-src '{_digest(script)}'",
+            f"style-src '{_digest(style)}'",
             "img-src blob: data:",
             "connect-src 'self'",
             "base-uri 'none'",
@@ -187,31 +197,6 @@ def content_security_policy() -> str:
             "frame-ancestors 'none'",
         ]
     )
-
-
-def _data(served: Served, *, is_retina: bool) -> dict[str, Any]:
-    """What the script reads."""
-    manifest = served.manifest
-    threshold, point = deciding_point(manifest)
-    return {
-        "task": manifest.task,
-        "labels": manifest.labels,
-        "model": {"name": manifest.name, "version": manifest.version},
-        "threshold": threshold if is_retina else None,
-        "referableFrom": int(REFERABLE_FROM),
-        "hasHeatMaps": served.has_heat_maps,
-        "mostBytes": served.most_bytes,
-        "urgencies": [urgency.value for urgency in Urgency],
-        "languages": {
-            tag: {
-                "texts": page_texts(language(tag), is_retina=is_retina),
-                "columns": {name: language(tag).say(name) for name in COLUMNS},
-                "words": known_words(language(tag), manifest.labels),
-                "point": told_point(point, language(tag)),
-            }
-            for tag in LANGUAGES
-        },
-    }
 
 
 def _template(name: str) -> Template:
@@ -229,9 +214,11 @@ def _environment() -> Environment:
     )
 
 
-@cache
-def _script() -> str:
-    return "\n".join(_source(f"script/{name}.js") for name in _SCRIPT)
+def _script(task: str) -> str:
+    before, after = (
+        [_source(f"script/{name}.js") for name in names] for names in (_BEFORE_TASK, _AFTER_TASK)
+    )
+    return "\n".join([*before, task, *after])
 
 
 @cache

@@ -12,11 +12,11 @@ from starlette.routing import Route
 
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, Language, english, language
-from prumo_serve.answer import answer, answer_document
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
 from prumo_serve.server.body import BodyLimits, images_in
 from prumo_serve.server.boundary import read_body
 from prumo_serve.server.refusal import too_large, unreadable_image, wrong_values
+from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 def prediction_document(model: ServedModel, outcome: Outcome, wish: Wish) -> dict[str, Any]:
     """As JSON has it; `timings` without the total, which only the end knows."""
     manifest = model.manifest
-    document = answer_document(answer(manifest, outcome.scores, outcome.prepared), wish.language)
+    task = task_named(manifest.task)
+    answer = task.answer(manifest, outcome.scores, outcome.prepared)
+    document = task.document(answer, wish.language)
     if wish.heat_map:
         document["heat_map"] = _heat_map(outcome)
         if document["heat_map"] is None:

@@ -10,8 +10,6 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from prumo.version import __version__
-from prumo_serve.answer import answer
-from prumo_serve.preprocessing import PreparedImage
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
 from prumo_serve.probability import ScoresError
 from prumo_serve.server.body import MOST_IMAGES
@@ -31,24 +29,20 @@ from prumo_serve.server.refusal import (
     unsupported_type,
     wrong_values,
 )
+from prumo_serve.task import PreparedImage, task_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from starlette.requests import Request
 
-    from prumo_serve.answer import Answer
     from prumo_serve.manifest import Manifest
     from prumo_serve.server.body.tensor_request import TensorRequest
     from prumo_serve.server.queue import Outcome
     from prumo_serve.server.service import Service
+    from prumo_serve.task import Answer, Task
 
-_OUTPUT_TYPES = {
-    "probabilities": "FP32",
-    "label": "BYTES",
-    "refer": "BOOL",
-    "referral_probability": "FP32",
-}
+_OUTPUT_TYPES = {"probabilities": "FP32", "label": "BYTES"}
 
 
 async def server_metadata(_request: Request) -> JSONResponse:
@@ -130,7 +124,7 @@ async def infer(request: Request) -> JSONResponse:
     document: dict[str, Any] = {
         "model_name": manifest.name,
         "model_version": manifest.version,
-        "outputs": _outputs(asked, answers),
+        "outputs": _outputs(asked, answers, task_named(manifest.task)),
     }
     if asked.identifier is not None:
         document["id"] = asked.identifier
@@ -190,33 +184,33 @@ def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
         # The protocol has no word for it, and a made-up probability could be taken for one.
         raise wrong_values("an image cannot be judged; /invocations tells why")
     try:
-        return answer(manifest, outcome.scores, outcome.prepared)
+        return task_named(manifest.task).answer(manifest, outcome.scores, outcome.prepared)
     except ScoresError:
         raise wrong_values("the network has no answer to such numbers") from None
 
 
-def _outputs(asked: TensorRequest, answers: Sequence[Answer]) -> list[dict[str, Any]]:
+def _outputs(asked: TensorRequest, answers: Sequence[Answer], task: Task) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "datatype": _OUTPUT_TYPES[name],
+            "datatype": _datatype(name, task),
             "shape": [len(answers), *([len(answers[0].labels)] if name == "probabilities" else [])],
-            "data": [value for one in answers for value in _values(name, one)],
+            "data": [value for one in answers for value in _values(name, one, task)],
         }
         for name in asked.outputs
     ]
 
 
-def _values(name: str, answer: Answer) -> Sequence[float | str | bool | None]:
+def _values(name: str, answer: Answer, task: Task) -> Sequence[float | str | bool | None]:
     if name == "probabilities":
         return answer.probabilities
-    if answer.referral and name == "refer":
-        return [answer.referral.refer]
-    if answer.referral and name == "referral_probability":
-        return [answer.referral.probability]
-    return [answer.label]
+    return [answer.label if name == "label" else task.output_value(name, answer)]
+
+
+def _datatype(name: str, task: Task) -> str:
+    return _OUTPUT_TYPES.get(name) or task.outputs[name]
 
 
 def _described(name: str, manifest: Manifest) -> dict[str, Any]:
     shape = [-1, len(manifest.labels)] if name == "probabilities" else [-1]
-    return {"name": name, "datatype": _OUTPUT_TYPES[name], "shape": shape}
+    return {"name": name, "datatype": _datatype(name, task_named(manifest.task)), "shape": shape}

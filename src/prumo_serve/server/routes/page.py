@@ -73,14 +73,16 @@ ROUTES = [Route("/", show)]
 
 def _answer(service: Service, tag: str) -> HTMLResponse:
     # Templates and translations: a server that nobody looks at does without them.
-    from prumo_serve.server.page import Served, content_security_policy, page, waiting_page  # noqa: PLC0415
+    from prumo_serve.server.page import Served, page, waiting_page  # noqa: PLC0415
 
-    headers = {**_HEADERS, "content-security-policy": content_security_policy()}
+    status, headers = HTTPStatus.OK, dict(_HEADERS)
     try:
         model = service.model
     except Refusal as refusal:
-        return HTMLResponse(
-            waiting_page(tag), HTTPStatus.SERVICE_UNAVAILABLE, {**headers, **refusal.headers}
-        )
-    served = Served(model.manifest, model.heat_map is not None, service.settings.limits.body_bytes)
-    return HTMLResponse(page(served, tag), headers=headers)
+        made, status = waiting_page(tag), HTTPStatus.SERVICE_UNAVAILABLE
+        headers |= refusal.headers
+    else:
+        most_bytes = service.settings.limits.body_bytes
+        made = page(Served(model.manifest, model.heat_map is not None, most_bytes), tag)
+    headers["content-security-policy"] = made.content_security_policy
+    return HTMLResponse(made.html, status, headers)

@@ -19,7 +19,7 @@ function show(item) {
   const isAnswered = item.state === "answered";
   item.picture.setAttribute("aria-label", item.file.name);
   item.element.dataset.state = item.state;
-  item.element.dataset.urgency = urgency(item);
+  item.element.dataset.urgency = task.urgency(item);
   item.element.replaceChildren(
     item.picture,
     make(
@@ -28,7 +28,7 @@ function show(item) {
       make("h3", { className: "name", textContent: item.file.name }),
       ...headParts(item),
     ),
-    make("div", { className: "rest" }, ...(isAnswered ? answerParts(item) : []), buttons(item)),
+    make("div", { className: "rest" }, ...(isAnswered ? task.answerParts(item.answer) : []), buttons(item)),
     ...heatMapParts(item),
   );
   if (focused) item.element.querySelector(`[data-does="${focused}"]`)?.focus();
@@ -37,26 +37,12 @@ function show(item) {
 function headParts(item) {
   const { answer, failure, state } = item;
   if (state === "refused") {
-    const words = isRetina ? word("urgencies", "ungradable") : text("unreadable");
-    return [badge(words), line("reason", failure.text())];
+    return [badge(task.refusedBadge()), line("reason", failure.text())];
   }
   if (state === "foreign") return [badge(text("foreign")), line("reason", failure.text())];
   if (state === "failed") return [badge(text("no_answer")), line("reason", failure.text())];
   if (state !== "answered") return [line("waiting", text(state))];
-  if (!isRetina) return [line("answer", word("labels", answer.label))];
-  return [badge(word("urgencies", answer.urgency)), gradeLine(answer)];
-}
-
-function answerParts({ answer }) {
-  if (!isRetina) {
-    return [shares([[text("probability"), answer.probability]]), probabilities(answer)];
-  }
-  return [
-    answer.label !== null && referralShares(answer),
-    reasonLine(answer),
-    qualityLine(answer),
-    answer.grade !== null && probabilities(answer),
-  ];
+  return task.headParts(answer);
 }
 
 function line(className, textContent) {
@@ -65,32 +51,6 @@ function line(className, textContent) {
 
 function badge(words) {
   return line("badge", words);
-}
-
-function gradeLine(answer) {
-  if (answer.grade === null) return null;
-  return line("answer", `${text("grade")} ${answer.grade}: ${word("labels", answer.label)}`);
-}
-
-function referralShares(answer) {
-  const rows = [[text("referral_probability"), answer.referral_probability, answer.threshold]];
-  const threat = answer.severe_or_proliferative_probability;
-  if (threat !== null) rows.push([text("threat_probability"), threat]);
-  return shares(rows, threshold());
-}
-
-function reasonLine({ refer, grade, referral_probability, threshold }) {
-  if (!refer || grade === null || grade >= data.referableFrom) return null;
-  const values = { probability: percent(referral_probability), threshold: percent(threshold) };
-  return line("reason", text("refer_reason", values));
-}
-
-function qualityLine(answer) {
-  if (!answer.quality) return null;
-  const { verdict, reason } = answer.quality;
-  const words = word("verdicts", verdict);
-  const told = reason ? `${words}: ${reason}` : words;
-  return line("reason", `${text("quality")}: ${told}`);
 }
 
 function shares(rows, note = "") {
@@ -117,9 +77,9 @@ function bar(share, mark) {
   return drawn;
 }
 
-function probabilities(answer) {
+function probabilities(answer, { isSorted = false } = {}) {
   const rows = data.labels.map((label) => [word("labels", label), answer.probabilities[label]]);
-  if (!isRetina) rows.sort(([, one], [, other]) => other - one);
+  if (isSorted) rows.sort(([, one], [, other]) => other - one);
   const summary = make("summary", { textContent: text("probabilities") });
   return make("details", {}, summary, shares(rows.slice(0, SHOWN_LABELS)));
 }

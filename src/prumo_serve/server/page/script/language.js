@@ -3,7 +3,6 @@
 // Texts and numbers in the reader's language. All files of this folder are one script.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const isRetina = data.task !== "classification";
 const found = (id) => document.getElementById(id);
 let language = document.documentElement.lang;
 
@@ -26,19 +25,19 @@ function setLanguage(tag) {
   document.documentElement.lang = tag;
   document.title = `${text("title")} · ${data.model.name}`;
   history.replaceState(null, "", `?lang=${tag}`);
-  tellPage();
+  updatePage();
   for (const item of items) {
     // Reasons come from the server in one language, so it is asked again.
     const isRefused = ["refused", "foreign"].includes(item.state);
-    if (isRefused || item.answer?.quality?.reason) item.state = "waiting";
+    if (isRefused || (item.answer && task.hasWords(item.answer))) item.state = "waiting";
     show(item);
   }
   sort();
-  tellSummary();
+  updateSummary();
   askMore();
 }
 
-function tellPage() {
+function updatePage() {
   for (const element of document.querySelectorAll("[data-text]")) {
     element.textContent = text(element.dataset.text);
   }
@@ -49,11 +48,5 @@ function tellPage() {
     button.setAttribute("aria-pressed", String(button.dataset.language === language));
   }
   found("version").textContent = text("version", data.model);
-  if (isRetina) found("threshold").textContent = `, ${threshold()}`;
-}
-
-function threshold() {
-  const { point } = data.languages[language];
-  const values = { threshold: percent(data.threshold), point };
-  return text(point ? "threshold_of" : "threshold", values);
+  found("note").textContent = task.note();
 }

@@ -48,4 +48,4 @@ found("again").addEventListener("click", () => {
 found("print").addEventListener("click", () => print());
 found("save").addEventListener("click", save);
 found("clear").addEventListener("click", () => items.forEach(remove));
-tellPage();
+updatePage();

@@ -12,30 +12,30 @@ const MEGABYTE = 1024 * 1024;
 const SIGNATURES = [[0xff, 0xd8, 0xff], [0x89, 0x50, 0x4e, 0x47]];
 
 class Failure extends Error {
-  constructor(name, values = {}, { told = "", isRefusal = false } = {}) {
+  constructor(name, values = {}, { message = "", isRefusal = false } = {}) {
     super(name);
-    this.text = () => told || text(name, values);
+    this.text = () => message || text(name, values);
     this.isRefusal = isRefusal;
   }
 }
 
-async function ask(item, wish, tellBusy) {
+async function ask(item, options, onBusy) {
   if (item.file.size > data.mostBytes) {
     const most = Math.floor(data.mostBytes / MEGABYTE);
     throw new Failure("too_large", { most }, { isRefusal: true });
   }
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const response = await send(item, wish);
+    const response = await send(item, options);
     if (response.ok) return response.json();
     if (!BUSY.has(response.status)) throw await failureOf(response);
-    tellBusy();
+    onBusy();
     await pause(Number(response.headers.get("Retry-After")) || 1, tries);
   }
   throw new Failure("overloaded");
 }
 
-async function send(item, wish) {
-  const query = new URLSearchParams({ lang: language, ...wish });
+async function send(item, options) {
+  const query = new URLSearchParams({ lang: language, ...options });
   const request = new AbortController();
   let name = "offline";
   const timer = setTimeout(() => {
@@ -62,8 +62,8 @@ async function send(item, wish) {
 async function failureOf(response) {
   const isRefusal = REFUSED.has(response.status);
   const body = await response.json().catch(() => null);
-  const told = isRefusal && body?.error?.message;
-  return new Failure("failed", { status: response.status }, { told, isRefusal });
+  const message = isRefusal && body?.error?.message;
+  return new Failure("failed", { status: response.status }, { message, isRefusal });
 }
 
 function pause(seconds, tries) {
@@ -89,19 +89,14 @@ async function judge(item) {
   } catch (error) {
     item.failure = error instanceof Failure ? error : new Failure("offline");
     item.answer = null;
-    item.state = item.failure.isRefusal ? await refusedState(item.file) : "failed";
+    item.state = item.failure.isRefusal ? await task.refusedState(item.file) : "failed";
   }
   item.isAsked = false;
   if (!items.includes(item)) return;
   show(item);
   sort();
-  tellSummary();
+  updateSummary();
   askMore();
-}
-
-// A damaged photograph is of somebody, who is referred; a file of another kind is of nobody.
-async function refusedState(file) {
-  return !isRetina || (await isPhotograph(file)) ? "refused" : "foreign";
 }
 
 async function isPhotograph(file) {

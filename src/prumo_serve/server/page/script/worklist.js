@@ -27,7 +27,7 @@ function add(files) {
     list.append(item.element);
   }
   found("results").hidden = items.length === 0;
-  tellSummary();
+  updateSummary();
   askMore();
 }
 
@@ -50,50 +50,27 @@ function remove(item) {
   items = items.filter((other) => other !== item);
   item.element.remove();
   found("results").hidden = items.length === 0;
-  tellSummary();
+  updateSummary();
   askMore();
 }
 
 function tryAgain(chosen) {
   for (const item of chosen) setState(item, "waiting");
   sort();
-  tellSummary();
+  updateSummary();
   askMore();
-}
-
-function urgency(item) {
-  if (!isRetina || item.state === "foreign") return "";
-  return item.state === "refused" ? "ungradable" : item.answer?.urgency ?? "";
-}
-
-// As `prumo retina predict` sorts; without an answer at the end, where new ones come in.
-function place(item) {
-  if (["failed", "foreign"].includes(item.state)) return [data.urgencies.length, 0];
-  if (item.state !== "refused" && item.state !== "answered") return [data.urgencies.length + 1, 0];
-  const probability =
-    urgency(item) === "urgent"
-      ? item.answer.severe_or_proliferative_probability
-      : item.answer?.referral_probability;
-  return [data.urgencies.indexOf(urgency(item)), -(probability ?? 0)];
-}
-
-function inOrder() {
-  if (!isRetina) return items;
-  const places = new Map(items.map((item) => [item, [...place(item), item.number]]));
-  const difference = (one, other) => one.map((value, step) => value - other[step]).find(Boolean);
-  return [...items].sort((one, other) => difference(places.get(one), places.get(other)) ?? 0);
 }
 
 function sort() {
   const focused = document.activeElement;
-  inOrder().forEach((item, position) => {
+  task.inOrder(items).forEach((item, position) => {
     const there = list.children[position];
     if (there !== item.element) list.insertBefore(item.element, there ?? null);
   });
   if (focused !== document.activeElement && list.contains(focused)) focused.focus();
 }
 
-function tellSummary() {
+function updateSummary() {
   const ended = ["answered", "refused", "failed", "foreign"];
   const done = items.filter((item) => ended.includes(item.state));
   const failed = items.filter((item) => item.state === "failed");
@@ -107,10 +84,7 @@ function tellSummary() {
   summaryTimer = setTimeout(() => {
     const answered = done.length - failed.length - foreign.length;
     const parts = [text("progress", { done: answered, total: items.length })];
-    for (const known of isRetina ? data.urgencies : []) {
-      const count = done.filter((item) => urgency(item) === known).length;
-      if (count) parts.push(`${word("urgencies", known)} (${count})`);
-    }
+    parts.push(...task.counts(done));
     if (foreign.length) parts.push(`${text("foreign")} (${foreign.length})`);
     if (failed.length) parts.push(`${text("no_answer")} (${failed.length})`);
     found("summary").textContent = parts.join(" · ");

@@ -1,0 +1,307 @@
+"""The tasks `referral` and `grade`: what a network's scores say about a fundus photograph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from prumo.message import Message
+from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.quality import Quality
+from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM, Grade
+from prumo_retina.referral import Urgency, threat_probability, urgency_of
+from prumo_serve.classification import ClassificationDocument, Share, label_document
+from prumo_serve.manifest import PreprocessingSettings
+from prumo_serve.probability import probabilities_of
+from prumo_serve.task import MOST_PIXELS, Answer, Task
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy as np
+
+    from prumo.progress import Progress
+    from prumo.report.language import Language
+    from prumo_serve.compare.images import ImageRequest, LabelledImages, Truth
+    from prumo_serve.compare.quality import Judged
+    from prumo_serve.image_folder import ImageFolder
+    from prumo_serve.manifest import Input, Manifest, OperatingPoint
+    from prumo_serve.source import Source
+    from prumo_serve.task import PreparedImage, Preprocessing, TaskPage
+
+_MORE_PROBABLE_THAN_NOT = 0.5
+_YES = 1
+_FUNDUS = "fundus"
+
+
+class FundusPreprocessing(PreprocessingSettings):
+    """A fundus photograph is found, cut out and judged as in training."""
+
+    kind: Literal["fundus"] = "fundus"
+    preparation: dict[str, int | str]
+    """As `Preparation` reads it."""
+
+    @field_validator("preparation")
+    @classmethod
+    def _require_known_preparation(cls, value: dict[str, int | str]) -> dict[str, int | str]:
+        Preparation.model_validate(value)
+        return value
+
+
+@dataclass(frozen=True)
+class Referral:
+    """Whether a specialist should see the person, and how soon."""
+
+    refer: bool
+    urgency: Urgency
+    threshold: float
+    point: str
+    """The operating point of the threshold; empty where the model has none."""
+    probability: float | None = None
+    """None where the photograph cannot be judged."""
+    grade: Grade | None = None
+    threat_probability: float | None = None
+    """Of severe or proliferative retinopathy, where the model knows grades."""
+
+
+@dataclass(frozen=True)
+class RetinaAnswer(Answer):
+    """What a model says about one photograph."""
+
+    referral: Referral
+    quality: Quality | None = None
+
+
+class QualityDocument(BaseModel):
+    """Whether a photograph can be judged, and if not, why."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    verdict: str
+    verdict_text: str
+    reason: str
+
+
+class ReferralDocument(ClassificationDocument):
+    """What is said about one photograph."""
+
+    grade: int | None = Field(ge=0, lt=GRADE_COUNT)
+    refer: bool
+    referral_probability: Share | None
+    severe_or_proliferative_probability: Share | None
+    threshold: Share
+    point: str
+    urgency: Urgency
+    urgency_text: str
+    quality: QualityDocument
+
+
+class RetinopathyTask(Task):
+    """Diabetic retinopathy; the two tasks differ in what the network tells apart."""
+
+    label_count: ClassVar[int]
+    point_meaning = "from which probability on it refers"
+    point_verb = "refers"
+    answer_model = ReferralDocument
+    outputs = MappingProxyType({"refer": "BOOL", "referral_probability": "FP32"})
+
+    def check(self, manifest: Manifest) -> None:
+        """Refuse another number of labels."""
+        if len(manifest.labels) != self.label_count:
+            raise ValueError(f"a model of the task {manifest.task} has {self.label_count} labels")
+
+    def preprocessing_settings(self) -> Mapping[str, type[PreprocessingSettings]]:
+        """Fundus photographs, or images that others have prepared."""
+        return {**super().preprocessing_settings(), _FUNDUS: FundusPreprocessing}
+
+    def preprocessing(self, wanted: Input, most_pixels: int = MOST_PIXELS) -> Preprocessing:
+        """A fundus is found, cut out and judged as in training."""
+        if wanted.preprocessing.kind != _FUNDUS:
+            return super().preprocessing(wanted, most_pixels)
+        from prumo_retina.fundus.preprocessing import made  # noqa: PLC0415 (it imports OpenCV)
+
+        return made(wanted, most_pixels)
+
+    def preprocessing_summary(self, wanted: Input) -> str:
+        """With the settings of the preparation."""
+        how = wanted.preprocessing
+        if not isinstance(how, FundusPreprocessing):
+            return super().preprocessing_summary(wanted)
+        settings = ", ".join(f"{name} {value}" for name, value in how.preparation.items())
+        return f"fundus found, cut out and judged ({settings})"
+
+    def tensor_note(self, manifest: Manifest) -> str:
+        """What a tensor skips that a photograph goes through."""
+        if manifest.input.preprocessing.kind != _FUNDUS:
+            return super().tensor_note(manifest)
+        return (
+            "no fundus is found and no quality is judged, so that a photograph which nobody could "
+            "judge gets an answer too. For photographs send BYTES, or POST /invocations."
+        )
+
+    def answer(
+        self, manifest: Manifest, scores: np.ndarray | None, prepared: PreparedImage
+    ) -> RetinaAnswer:
+        """The answer to one photograph; one that cannot be judged counts as a referral."""
+        quality = prepared.quality if isinstance(prepared.quality, Quality) else None
+        if scores is None:
+            unjudged = Referral(True, Urgency.UNGRADABLE, *deciding_point(manifest))
+            return RetinaAnswer(manifest.labels, (), None, unjudged, quality)
+        probabilities = probabilities_of(scores, manifest.output, len(manifest.labels))
+        place, referral = self._decided(manifest, probabilities)
+        return RetinaAnswer(manifest.labels, probabilities, place, referral, quality)
+
+    def _decided(
+        self, manifest: Manifest, probabilities: tuple[float, ...]
+    ) -> tuple[int, Referral]:
+        """The place of the label, and whether to refer."""
+        raise NotImplementedError
+
+    def document(self, answer: Answer, language: Language) -> dict[str, Any]:
+        """Labels, the referral and the photograph's quality."""
+        document = label_document(answer, language)
+        if isinstance(answer, RetinaAnswer):
+            document |= _referral_document(answer.referral, language)
+            if answer.quality:
+                document["quality"] = quality_document(answer.quality, language)
+        return document
+
+    def output_value(self, name: str, answer: Answer) -> float | str | bool | None:
+        """Whether to refer, and how probable that it is due."""
+        if not isinstance(answer, RetinaAnswer):
+            return super().output_value(name, answer)
+        return answer.referral.refer if name == "refer" else answer.referral.probability
+
+    def page(self, manifest: Manifest) -> TaskPage:
+        """A worklist, the most urgent first."""
+        from prumo_retina.page import task_page  # noqa: PLC0415 (few look at it)
+
+        return task_page(manifest)
+
+    def source(self, path: Path) -> Source | None:
+        """The model in a folder that `prumo retina train` wrote."""
+        from prumo_retina import model_source  # noqa: PLC0415 (a server of packages needs none)
+
+        return model_source.source(path) if model_source.is_model(path) else None
+
+    def card_cautions(self) -> Iterable[Message]:
+        """That a person decides, and what the model does not judge."""
+        return (
+            Message("It is decision support and no diagnosis: a person decides."),
+            Message(
+                "It does not judge macular oedema, nor glaucoma, occlusions or any other disease "
+                "of the eye. A photograph that is not referred may still show one."
+            ),
+        )
+
+    def point_message(self, point: OperatingPoint) -> Message:
+        """From where on it refers."""
+        return Message(
+            "{name}: refers from a probability of {threshold:.3f} on",
+            {"name": point.name, "threshold": point.threshold},
+        )
+
+    def prepared_images(self, path: Path, manifest: Manifest) -> ImageFolder | None:
+        """The photographs of a folder that `prumo retina prepare` made."""
+        from prumo_retina import labelled_photographs  # noqa: PLC0415 (not to answer)
+
+        return labelled_photographs.prepared_images(path, manifest)
+
+    def labelled_images(
+        self, request: ImageRequest, manifest: Manifest, progress: Progress
+    ) -> LabelledImages:
+        """Photographs with their grades, prepared or not."""
+        from prumo_retina import labelled_photographs  # noqa: PLC0415 (not to answer)
+
+        return labelled_photographs.labelled_photographs(request, manifest, progress)
+
+    def judged(self, answers: Sequence[Answer], truths: Sequence[Truth]) -> Judged:
+        """By the label, and by who is referred."""
+        from prumo_retina import labelled_photographs  # noqa: PLC0415 (not to answer)
+
+        return labelled_photographs.judged(answers, truths, knows_grades=self is GRADE)
+
+
+class _ReferralTask(RetinopathyTask):
+    summary = "whether a fundus photograph should be seen by a specialist"
+    label_count = 2
+    labels = ("no referral", "refer")
+
+    def _decided(
+        self, manifest: Manifest, probabilities: tuple[float, ...]
+    ) -> tuple[int, Referral]:
+        referral = _referral(manifest, probabilities[_YES], ())
+        # The threshold decides, and the label says what was decided.
+        return int(referral.refer), referral
+
+
+class _GradeTask(RetinopathyTask):
+    summary = "the grade of diabetic retinopathy, and a referral"
+    label_count = GRADE_COUNT
+    labels = tuple(grade.title for grade in Grade)
+
+    def _decided(
+        self, manifest: Manifest, probabilities: tuple[float, ...]
+    ) -> tuple[int, Referral]:
+        referral = _referral(manifest, sum(probabilities[REFERABLE_FROM:]), probabilities)
+        return probabilities.index(max(probabilities)), referral
+
+
+REFERRAL = _ReferralTask()
+GRADE = _GradeTask()
+
+
+def labels_of(task: str) -> tuple[str, ...]:
+    """Of a model that `prumo retina train` made; words of the worklist, which are translated."""
+    return REFERRAL.labels if task == "referral" else GRADE.labels
+
+
+def deciding_point(manifest: Manifest) -> tuple[float, str]:
+    """The threshold on the probability of a referral and its point's name.
+
+    A model without points refers what is more probable than not.
+    """
+    for point in manifest.points:
+        if point.name == manifest.point:
+            return point.threshold, point.name
+    return _MORE_PROBABLE_THAN_NOT, ""
+
+
+def quality_document(quality: Quality, language: Language) -> dict[str, str]:
+    """Whether a photograph can be judged, and if not, why."""
+    return {
+        "verdict": quality.verdict.value,
+        "verdict_text": language.say(quality.verdict.label),
+        "reason": language.told(quality.reason),
+    }
+
+
+def _referral(manifest: Manifest, probability: float, grades: tuple[float, ...]) -> Referral:
+    threshold, point = deciding_point(manifest)
+    refer = probability >= threshold
+    return Referral(
+        refer=refer,
+        urgency=urgency_of(refer, grades),
+        threshold=threshold,
+        point=point,
+        probability=probability,
+        grade=Grade(grades.index(max(grades))) if grades else None,
+        threat_probability=threat_probability(grades) if grades else None,
+    )
+
+
+def _referral_document(referral: Referral, language: Language) -> dict[str, Any]:
+    return {
+        "grade": None if referral.grade is None else int(referral.grade),
+        "refer": referral.refer,
+        "referral_probability": referral.probability,
+        "severe_or_proliferative_probability": referral.threat_probability,
+        "threshold": referral.threshold,
+        "point": referral.point,
+        "urgency": referral.urgency.value,
+        "urgency_text": language.say(referral.urgency.label),
+    }
