@@ -89,6 +89,19 @@ class Catalog:
             )
         return next(iter(regions.values()))
 
+    def cheapest(self, machine: str, region: str | None, purchase: Purchase) -> Price:
+        """The price of `provider/sku` in a region, or where it is cheapest when none is named."""
+        if region or "@" in machine:
+            return self.named(f"{machine}@{region}" if region else machine)
+        sold = [
+            price
+            for price in self.prices
+            if _machine_name(price) == machine and price.amount(purchase) is not None
+        ]
+        if not sold:
+            return self.named(machine)
+        return min(sold, key=lambda price: price.amount(purchase) or 0.0)
+
     def _hint(self, machine: str) -> str:
         near = get_close_matches(machine, {_machine_name(price) for price in self.prices}, n=1)
         if near:
