@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from prumo_worker.frameworks.layout import channels_last_weights
 from prumo_worker.networks import layer
-from prumo_worker.networks.margin import cells_inside, margins
+from prumo_worker.networks.layer.windows import cells_inside, margins
 from prumo_worker.networks.network import IMAGE
 
 if TYPE_CHECKING:
