@@ -17,13 +17,7 @@ import pytest
 
 from prumo import plugins, testing
 from prumo.money.sources import find_source
-from prumo.plugins import (
-    COMMANDS,
-    EXECUTORS,
-    PRICE_SOURCES,
-    WORKLOADS,
-    PluginPoint,
-)
+from prumo.plugins import COMMANDS, EXECUTORS, PRICE_SOURCES, WORKLOADS, PluginPoint
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.targets import Boot, Server, Target, TargetOptions
 from prumo_endpoint.targets.process import ProcessTarget

@@ -92,7 +92,7 @@ def show(  # noqa: PLR0913 (one for each option)
 
 
 def _checked(net: Network, framework: str) -> dict[str, Any]:
-    from prumo.run.proof import build  # noqa: PLC0415 (only a check starts workers)
+    from prumo.run.equality import build  # noqa: PLC0415 (only a check starts workers)
 
     with shown_progress() as progress:
         answer = build(net, framework, progress)

@@ -9,9 +9,8 @@ import click
 
 from prumo.cli.console import print_json, shown_progress
 from prumo.environments.frameworks import find_framework
-from prumo.environments.setup import ensure
+from prumo.environments.setup import ensure, study_requests
 from prumo.environments.store import environments, remove
-from prumo.environments.study_requests import study_requests
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
