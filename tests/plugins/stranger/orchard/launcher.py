@@ -13,6 +13,8 @@ from prumo.study import Run
 class SortingLauncher(Launcher):
     """Starts `python -m orchard.sort ROWS COLUMNS`."""
 
+    speaks_protocol = False  # its exit code says whether it finished
+
     def launch(self, run: Run, folder: Path) -> Launch:
         """What to start for one run."""
         rows = run.scenario.parameters["rows"]
