@@ -7,13 +7,14 @@ import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
 import pytest
 
 from prumo.errors import InputError, UnavailableError
+from prumo.plugins import RUNTIMES
 from prumo_serve.manifest import RuntimeName
 from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_network
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 IN_FRAMEWORKS = ("litert", "tensorflow", "pytorch")
 RUNTIMES = [
     pytest.param(name, marks=pytest.mark.frameworks if name in IN_FRAMEWORKS else ())
-    for name in get_args(RuntimeName)
+    for name in RUNTIMES.names()
 ]
 OUTPUTS = {"pytorch": {"answers": "scores"}}
 """Of an export's only output the name is lost; all other formats keep those of the network."""
@@ -177,7 +178,7 @@ def test_a_broken_file_is_refused(
         load_network(broken, runtime, Resources())
 
 
-@pytest.mark.parametrize("name", get_args(RuntimeName))
+@pytest.mark.parametrize("name", RUNTIMES.names())
 def test_a_file_that_is_not_there_is_named(name: RuntimeName, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no network .*absent"):
         load_network(tmp_path / "absent", name, Resources())
