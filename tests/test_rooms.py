@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,40 +14,44 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parent.parent / "src"
 
-GROUND = {"errors", "message", "progress", "quantity", "version", "http_answer", "whole_file"}
-STORES = {"results", "environment", "data", "cache", "machine"}
+GROUND = {
+    "cache",
+    "errors",
+    "files",
+    "http",
+    "message",
+    "plugins",
+    "progress",
+    "quantity",
+    "version",
+}
+BELOW_RUN = {"environments", "datasets", "supervise", "machine", "results", "statistics", "study"}
 MAY_IMPORT = {
-    "cli": {
-        "endpoint",
-        "serve",
-        "model",
-        "retina",
-        "report",
-        "execute",
-        "analyse",
-        "measure",
-        "price",
-        "study",
-    }
-    | STORES,
-    "endpoint": {"machine", "measure", "report"},
-    "serve": {"model", "retina", "report", "machine"},
-    "model": {"retina", "report", "analyse", "measure"} | STORES,
-    "retina": {"report", "analyse", "measure", "study"} | STORES,
-    "report": {"analyse", "price", "study"} | STORES,
-    "execute": {"analyse", "measure", "price", "study"} | STORES,
-    "analyse": {"price", "study"} | STORES,
-    "measure": {"study"} | STORES,
-    "results": {"price", "study"},
-    "price": {"cache", "study"},
-    "environment": {"cache", "machine", "study"},
-    "data": {"cache", "machine", "study"},
-    "cache": set[str](),
+    "cli": {"report", "forecast", "foreign", "money", "run"} | BELOW_RUN,
+    "testing": {"report", "forecast", "foreign", "money", "run"} | BELOW_RUN,
+    "report": {"forecast", "foreign", "money", "results", "statistics", "machine", "study"},
+    "forecast": {"run", "money"} | BELOW_RUN,
+    "foreign": {"run", "money", "results", "statistics", "study"},
+    "run": {"money"} | BELOW_RUN,
+    "money": {"results", "statistics", "study"},
+    "statistics": {"results", "study"},
+    "results": {"study"},
+    "environments": {"supervise", "machine", "study"},
+    "datasets": {"machine", "study"},
+    "supervise": {"machine"},
     "machine": set[str](),
     "study": set[str](),
 }
 # The package itself and what opens it are above all rooms.
 DOORS = {"__init__", "__main__", "notebook"}
+# Products on the instrument: which other packages each may import, whole or in part.
+MAY_USE = {
+    "prumo_retina": {"prumo_retina", "prumo_serve", "prumo", "prumo_worker"},
+    "prumo_serve": {"prumo_serve", "prumo", "prumo_worker"},
+    "prumo_endpoint": {"prumo_endpoint", "prumo_serve.contract", "prumo"},
+    "prumo": {"prumo", "prumo_worker"},
+    "prumo_worker": {"prumo_worker"},
+}
 WORKER_PARTS = {
     "prumo_worker.conversion.drawn_images",
     "prumo_worker.networks",
@@ -57,7 +62,7 @@ WORKER_PARTS = {
     "prumo_worker.recipe",
     "prumo_worker.metric_names",
     "prumo_worker.predictor.frames",
-    "prumo_worker.retina.backbones.names",
+    "prumo_worker.processor",
 }
 
 
@@ -75,10 +80,12 @@ def test_a_room_imports_only_from_rooms_below_it(room: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(GROUND))
-def test_the_ground_stands_on_nothing(name: str) -> None:
+def test_the_ground_stands_on_nothing_but_ground(name: str) -> None:
     imported = _imports(SOURCE / "prumo" / f"{name}.py")
 
-    assert not [module for module in imported if _is_of("prumo", module)]
+    assert not [
+        module for module in imported if _is_of("prumo", module) and _room(module) not in GROUND
+    ]
 
 
 def test_every_room_has_its_place() -> None:
@@ -91,12 +98,33 @@ def test_every_room_has_its_place() -> None:
     assert found == MAY_IMPORT.keys() | GROUND | DOORS
 
 
-def test_a_worker_knows_nothing_of_the_controller() -> None:
+@pytest.mark.parametrize("package", MAY_USE)
+def test_imports_point_from_products_to_the_instrument(package: str) -> None:
+    assert not [
+        f"{file.relative_to(SOURCE)} imports {module}"
+        for file in (SOURCE / package).rglob("*.py")
+        for module in _imports(file)
+        if module.split(".")[0] in MAY_USE
+        and not any(_is_of(part, module) for part in MAY_USE[package])
+    ]
+
+
+@pytest.mark.parametrize("package", ["prumo_retina", "prumo_serve", "prumo_endpoint"])
+def test_a_product_reaches_the_instrument_only_through_public_names(package: str) -> None:
+    assert not [
+        f"{file.relative_to(SOURCE)} imports {module}"
+        for file in (SOURCE / package).rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module) and re.search(r"\._(?!_)", module)
+    ]
+
+
+def test_money_returns_amounts_and_no_sentences() -> None:
     assert not [
         f"{file.name} imports {module}"
-        for file in (SOURCE / "prumo_worker").rglob("*.py")
+        for file in (SOURCE / "prumo" / "money").rglob("*.py")
         for module in _imports(file)
-        if _is_of("prumo", module)
+        if _is_of("prumo.message", module)
     ]
 
 

@@ -1,40 +1,81 @@
-"""What a long job tells while it works: a set-up, a preparation of data, a download, a check."""
+"""How a long job reports its progress: a set-up, a preparation of data, a download, a check."""
 
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Progress(Protocol):
-    """Whoever wants to know how a job goes."""
+    """Receives what a long job reports.
+
+    Every such job takes one: the terminal's (`prumo.cli.console`), the listener of a study's
+    events (`prumo.run.events.ListenerProgress`), the server's log, or `SILENT`.
+    """
 
     def say(self, text: str) -> None:
-        """Something worth keeping on the screen."""
+        """Report something worth keeping on the screen."""
 
     def show(self, text: str, detail: str = "") -> None:
-        """What is happening now; the next one takes its place.
+        """Report what is happening now; the next report takes its place.
 
-        `detail` says how far it is and changes often: for whoever can overwrite it.
+        `detail` says how far it is and changes often: for a display that can overwrite it.
         """
 
 
 class Silent:
-    """A listener that nobody reads."""
+    """Progress that nobody reads."""
 
     def say(self, text: str) -> None:
         """Drop it."""
 
     def show(self, text: str, detail: str = "") -> None:
         """Drop it."""
+
+
+SILENT = Silent()
+
+
+class LineProgress:
+    """Progress in lines that stay, as in a log: each activity once, without its details.
+
+    >>> progress = LineProgress(print, indent="  ")
+    >>> progress.show("reading", "10 %")
+      reading
+    >>> progress.show("reading", "20 %")
+    >>> progress.say("read 12 files")
+    read 12 files
+    """
+
+    def __init__(self, write: Callable[[str], None], indent: str = "") -> None:
+        self._write = write
+        self._indent = indent
+        self._shown = ""
+
+    def say(self, text: str) -> None:
+        """Write it."""
+        self._write(text)
+
+    def show(self, text: str, detail: str = "") -> None:
+        """Write it once, indented."""
+        del detail
+        if text != self._shown:
+            self._write(f"{self._indent}{text}")
+        self._shown = text
 
 
 _SHOWN_SECONDS = 0.1
 _LASTING_SECONDS = 10.0
 
 
-class Advance:
-    """Tells how much of a total is done, and how fast when that says something."""
+class ProgressCounter:
+    """Reports how much of a total is done, and how fast where that is of interest.
+
+    What is done is shown up to ten times a second, and every ten seconds it is kept.
+    """
 
     def __init__(
         self, job: str, total: int, unit: str, progress: Progress, *, with_rate: bool = False
@@ -46,12 +87,11 @@ class Advance:
         self._with_rate = with_rate
         self._began = self._shown = self._said = time.monotonic()
 
-    def reached(self, done: int) -> None:
-        """So much is done by now."""
+    def update(self, done: int) -> None:
+        """Report that so much is done by now."""
         now = time.monotonic()
-        detail = (
-            f"{100 * done // max(1, self._total)} % of {self._total} {self._unit}{self._rate(done)}"
-        )
+        percent = 100 * done // max(1, self._total)
+        detail = f"{percent} % of {self._total} {self._unit}{self._rate(done)}"
         if now - self._said >= _LASTING_SECONDS:
             self._said = now
             self._progress.say(f"{self._job}: {detail}")
@@ -59,8 +99,8 @@ class Advance:
             self._shown = now
             self._progress.show(self._job, detail)
 
-    def ended(self) -> None:
-        """All is done."""
+    def finish(self) -> None:
+        """Report that all is done."""
         seconds = time.monotonic() - self._began
         done = f"{self._total} {self._unit} in {seconds:.1f} s{self._rate(self._total)}"
         self._progress.say(f"{self._job}: {done}")

@@ -1,4 +1,4 @@
-"""The bodies that a server is sent: one that it should take, and some that it cannot."""
+"""The bodies that are sent to a server: one that it should take, and some that it cannot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Body:
     content: bytes
     content_type: str
     is_drawn: bool = False
-    """Whether Prumo drew it, so that a server may well want something else."""
+    """Whether Prumo drew it, so that a server may rightly expect something else."""
 
     def request(self, headers: Mapping[str, str] | None = None) -> Request:
         """A request with this body."""
@@ -37,13 +37,13 @@ class Body:
         return Request("POST", INVOCATIONS, sent, self.content)
 
     def grown(self, size_bytes: int) -> Body:
-        """The same with as many bytes at its end as are missing, of a kind that readers skip."""
+        """The same body, padded at its end with bytes that readers skip."""
         filler = b" " if self.content_type.startswith(_TEXT_TYPES) else b"\0"
         return Body(self.content.ljust(size_bytes, filler), self.content_type)
 
 
 def drawn_body() -> Body:
-    """A photograph that nobody took: a lit disk on black, which is what a fundus looks like."""
+    """A drawn photograph: a lit disk on black."""
     picture = Image.new("RGB", (_SIDE_PIXELS, _SIDE_PIXELS))
     draw = ImageDraw.Draw(picture)
     for inset in range(20, _SIDE_PIXELS // 2, 4):
@@ -56,19 +56,19 @@ def drawn_body() -> Body:
 
 
 def read_body(path: Path, content_type: str | None = None) -> Body:
-    """A user's own file, of the type that is given or that its name tells."""
+    """A user's own file, of the given type or that of its file name."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
-    told = content_type or mimetypes.guess_type(path.name)[0] or UNKNOWN_TYPE
-    if not (told.isascii() and told.isprintable()):
-        raise InputError(f"{told!r} is not a content type; right is one such as image/jpeg")
-    return Body(content, told)
+    found = content_type or mimetypes.guess_type(path.name)[0] or UNKNOWN_TYPE
+    if not (found.isascii() and found.isprintable()):
+        raise InputError(f"{found!r} is not a content type; right is one such as image/jpeg")
+    return Body(content, found)
 
 
 def bad_bodies(body: Body) -> dict[str, Body]:
-    """What a body is → one of the right type that nobody can read."""
+    """Description → a body of the right type that no server can read."""
     noise = bytes(range(256)) * 4
     return {
         "no byte at all": Body(b"", body.content_type),

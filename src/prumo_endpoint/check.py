@@ -1,4 +1,4 @@
-"""All rules checked on one server, from its start to its stop."""
+"""Check all rules on one server, from its start to its stop, and report what was found."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from rich.text import Text
 
 from prumo.errors import InputError
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_endpoint.lifetime import Start, watch_start, watch_stop
-from prumo_endpoint.outcome import Verdict, undecided
-from prumo_endpoint.rule import Case
-from prumo_endpoint.rules import SERVING, STOPPING
+from prumo_endpoint.lifetime import START_RULES, STOP_RULES, Start, watch_start, watch_stop
+from prumo_endpoint.request_rules import REQUEST_RULES
+from prumo_endpoint.rule import Case, Verdict, undecided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -23,15 +22,15 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_endpoint.bodies import Body
-    from prumo_endpoint.limits import Limits
-    from prumo_endpoint.outcome import Outcome
-    from prumo_endpoint.rule import Rule
+    from prumo_endpoint.rule import Limits, Outcome, Rule
     from prumo_endpoint.targets import Server, Target
+
+SERVING_RULES = (*START_RULES, *REQUEST_RULES)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A rule and what came of it."""
+    """A rule and its outcome."""
 
     rule: Rule
     outcome: Outcome
@@ -56,7 +55,7 @@ class Examination:
 
 
 def examine(target: Target, body: Body, limits: Limits, progress: Progress) -> Examination:
-    """Start the server if need be, check every rule, and end what was started."""
+    """Start the server if necessary, check every rule, and stop what was started."""
     if not 0 < len(body.content) <= limits.payload_bytes:
         raise InputError(
             f"a body must have at least a byte and at most {limits.payload_mb:g} MB, "
@@ -64,19 +63,19 @@ def examine(target: Target, body: Body, limits: Limits, progress: Progress) -> E
         )
     with sigterm_as_interrupt(), target.running() as server:
         case = Case(server, limits, body, _started(server, body, limits, progress))
-        outcomes = _checked(SERVING, case, {}, progress)
+        outcomes = _checked(SERVING_RULES, case, {}, progress)
         if server.process is not None and case.start is not None and case.start.is_ready:
             progress.show("waiting for the end after SIGTERM")
             case = replace(case, stop=watch_stop(server, server.process, body, limits))
-        outcomes = _checked(STOPPING, case, outcomes, progress)
-    findings = (Finding(rule, outcomes[rule.name]) for rule in (*SERVING, *STOPPING))
+        outcomes = _checked(STOP_RULES, case, outcomes, progress)
+    findings = (Finding(rule, outcomes[rule.name]) for rule in (*SERVING_RULES, *STOP_RULES))
     return Examination(target.name, limits, tuple(findings))
 
 
 def _started(server: Server, body: Body, limits: Limits, progress: Progress) -> Start | None:
     if server.process is None:
         return None
-    if server.process.refusal:
+    if server.process.start_error:
         return Start()
     return watch_start(server, server.process, body, limits, progress)
 
@@ -84,29 +83,27 @@ def _started(server: Server, body: Body, limits: Limits, progress: Progress) -> 
 def _checked(
     rules: Iterable[Rule], case: Case, known: Mapping[str, Outcome], progress: Progress
 ) -> dict[str, Outcome]:
-    """What is known with the outcome of each rule, checked where nothing hinders it."""
+    """The known outcomes and that of each rule, checked unless a rule that it needs blocks it."""
     outcomes = dict(known)
     for rule in rules:
         progress.show("checking the rules", rule.name)
-        hindrance = next((name for name in rule.needs if outcomes[name].hinders), None)
-        outcomes[rule.name] = (
-            rule.check(case) if hindrance is None else _hindered(hindrance, outcomes)
-        )
+        blocker = next((name for name in rule.needs if outcomes[name].blocks), None)
+        outcomes[rule.name] = rule.check(case) if blocker is None else _blocked(blocker, outcomes)
     return outcomes
 
 
-def _hindered(needed: str, outcomes: Mapping[str, Outcome]) -> Outcome:
-    """The outcome of a rule that has to wait for the first that stands in its way."""
-    first = outcomes[needed].hindered_by or needed
+def _blocked(needed: str, outcomes: Mapping[str, Outcome]) -> Outcome:
+    """The outcome of a rule that cannot be checked, naming the first rule that blocks it."""
+    first = outcomes[needed].blocked_by or needed
     why = "is broken" if outcomes[first].verdict is Verdict.BROKEN else "could not be checked"
-    return replace(undecided(f"the rule '{first}' {why}"), hindered_by=first)
+    return replace(undecided(f"the rule '{first}' {why}"), blocked_by=first)
 
 
 STYLES = {Verdict.KEPT: "green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKED: "yellow"}
 
 
 def print_examination(examination: Examination, console: Console) -> None:
-    """A row per rule, then how many are kept, broken, not checked."""
+    """Print a row per rule, then how many are kept, broken, not checked."""
     table = Table(
         title=Text(examination.target), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
     )
@@ -149,7 +146,7 @@ def _rule_document(examination: Examination, finding: Finding) -> dict[str, Any]
     return {
         "name": finding.rule.name,
         "demand": finding.rule.demanded(examination.limits),
-        "source": finding.rule.written(examination.limits),
+        "source": finding.rule.published(examination.limits),
         "verdict": str(finding.outcome.verdict),
         "reason": finding.outcome.reason,
         "measured": measured and {"value": measured.value, "unit": measured.unit},

@@ -1,4 +1,4 @@
-"""A request over a connection of its own, and what came of it."""
+"""An HTTP request over a connection of its own, its answer, and the address it is sent to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Request:
 
 
 PING = Request("GET", "/ping")
-"""By which SageMaker asks whether a server can work."""
+"""SageMaker's health check."""
 HEALTHY = 200
 
 
@@ -67,14 +67,14 @@ class Exchange:
 
 
 def exchange(address: Address, request: Request, timeout_seconds: float) -> Exchange:
-    """Ask, and wait so long for the whole answer."""
+    """Send a request and wait for the whole answer."""
     pending = PendingExchange(address, request, timeout_seconds)
     pending.send(len(request.body))
     return pending.answer()
 
 
 class PendingExchange:
-    """A request whose body is sent in parts; trouble on the way is told by the answer."""
+    """A request whose body is sent in parts; the answer reports errors on the way."""
 
     def __init__(self, address: Address, request: Request, timeout_seconds: float) -> None:
         self._request = request
@@ -82,26 +82,26 @@ class PendingExchange:
         self._timeout_seconds = timeout_seconds
         self._sent_bytes = 0
         self._connection: socket.socket | None = None
-        self._trouble: Exception | None = None
+        self._error: Exception | None = None
         try:
             self._connection = address.connected(timeout_seconds)
             self._connection.sendall(_head(address, request))
         except OSError as error:
-            self._trouble = error
+            self._error = error
 
     def send(self, until: int) -> None:
         """Send the body up to this byte."""
-        if self._connection is None or self._trouble is not None:
+        if self._connection is None or self._error is not None:
             return
         try:
             self._connection.settimeout(self._remaining_seconds())
             self._connection.sendall(memoryview(self._request.body)[self._sent_bytes : until])
         except OSError as error:
             # A server may refuse early and close; its answer may still be there to be read.
-            self._trouble = error
+            self._error = error
         self._sent_bytes = until
 
-    def wait_for_word(self, seconds: float) -> None:
+    def wait_for_reply(self, seconds: float) -> None:
         """Wait until the server says anything, such as that the body may come."""
         if self._connection is not None:
             select.select([self._connection], [], [], seconds)
@@ -109,12 +109,12 @@ class PendingExchange:
     def answer(self) -> Exchange:
         """The answer, read to its end; the connection is closed then."""
         if self._connection is None:
-            return self._failed(self._trouble or ConnectionError())
+            return self._failed(self._error or ConnectionError())
         with self._connection:
             try:
                 return self._read(self._connection)
             except (OSError, http.client.HTTPException) as error:
-                return self._failed(self._trouble or error)
+                return self._failed(self._error or error)
 
     def _read(self, connection: socket.socket) -> Exchange:
         incoming = _Incoming(connection, self._remaining_seconds)
@@ -142,9 +142,9 @@ class PendingExchange:
 
     def _failed(self, error: Exception) -> Exchange:
         is_late = isinstance(error, TimeoutError)
-        return Exchange(self._seconds(), failure=self._told(error), is_late=is_late)
+        return Exchange(self._seconds(), failure=self._described(error), is_late=is_late)
 
-    def _told(self, error: Exception) -> str:
+    def _described(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
             return f"gives no answer within {self._timeout_seconds:g} s"
         if isinstance(error, ConnectionRefusedError):
@@ -159,7 +159,7 @@ class PendingExchange:
 
 
 class _Incoming(io.RawIOBase):
-    """What a connection brings; an answer that trickles in cannot outlast the time it is given."""
+    """The incoming bytes of a connection, with one deadline for an answer that trickles in."""
 
     def __init__(self, connection: socket.socket, remaining_seconds: Callable[[], float]) -> None:
         super().__init__()
@@ -167,15 +167,15 @@ class _Incoming(io.RawIOBase):
         self._remaining_seconds = remaining_seconds
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """This, as HTTP is read from it."""
+        """This object in the form that `http.client` reads from."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:
-        """Whether there is anything to read: always."""
+        """Always: it is never written to."""
         return True
 
     def readinto(self, buffer: WriteableBuffer) -> int:
-        """Take what comes next."""
+        """Read what comes next, or fail at the deadline."""
         self._connection.settimeout(self._remaining_seconds())
         return self._connection.recv_into(buffer)
 
@@ -191,12 +191,12 @@ def _head(address: Address, request: Request) -> bytes:
 
 SCHEMES = {"http": 80, "https": 443}
 LOCAL_HOST = "127.0.0.1"
-_LOOK_SECONDS = 2.0
+_CONNECT_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class Address:
-    """A host and a port, and what stands before the paths of the contract."""
+    """A host, a port, and a prefix of the contract's paths."""
 
     host: str
     port: int
@@ -213,11 +213,11 @@ class Address:
         return f"{host}:{self.port}"
 
     def accepted(self, timeout_seconds: float) -> socket.socket:
-        """A connection that has been taken and nothing more; the caller closes it."""
+        """An accepted TCP connection; the caller closes it."""
         return socket.create_connection((self.host, self.port), timeout_seconds)
 
     def connected(self, timeout_seconds: float) -> socket.socket:
-        """A connection over which can be asked; the caller closes it."""
+        """A connection ready for a request, with TLS where needed; the caller closes it."""
         opened = self.accepted(timeout_seconds)
         if self.scheme != "https":
             return opened
@@ -245,7 +245,7 @@ def address_of(url: str) -> Address:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens at now."""
+    """A port of this machine where nothing listens now."""
     with socket.socket() as probe:
         probe.bind((LOCAL_HOST, 0))
         port: int = probe.getsockname()[1]
@@ -255,10 +255,12 @@ def free_port() -> int:
 def require_unused(port: int) -> None:
     """Refuse a port where another server answers already: that one would be checked instead."""
     try:
-        socket.create_connection((LOCAL_HOST, port), _LOOK_SECONDS).close()
+        socket.create_connection((LOCAL_HOST, port), _CONNECT_SECONDS).close()
     except OSError:
         return
-    raise InputError(f"another server listens at port {port} already; end it, or give another port")
+    raise InputError(
+        f"another server listens at port {port} already; stop it, or give another port"
+    )
 
 
 def _wrong_part(parts: SplitResult) -> str:
@@ -276,8 +278,8 @@ def _wrong_part(parts: SplitResult) -> str:
 Result = TypeVar("Result")
 
 
-class Together(Generic[Result]):
-    """Calls that have begun, each in a thread; Ctrl-C need not wait for any."""
+class ConcurrentCalls(Generic[Result]):
+    """Calls that run now, each in a thread; Ctrl-C does not wait for them."""
 
     def __init__(self, calls: Sequence[Callable[[], Result]]) -> None:
         self._results: dict[int, Result] = {}

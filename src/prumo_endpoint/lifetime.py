@@ -1,4 +1,4 @@
-"""A server's start, watched: when it answers, and whether it then works."""
+"""A server's start and stop: what is observed of them, and the rules about them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,54 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo_endpoint.exchange import HEALTHY, PING, PendingExchange, Together, exchange
+from prumo.quantity import Quantity
+from prumo_endpoint.exchange import HEALTHY, PING, ConcurrentCalls, PendingExchange, exchange
+from prumo_endpoint.rule import (
+    HOSTING_GUIDE,
+    PORT_GUIDE,
+    Case,
+    Limits,
+    Outcome,
+    broken,
+    kept,
+    not_checked,
+    rule,
+)
+from prumo_endpoint.targets import PORT, PORT_VARIABLE
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo_endpoint.bodies import Body
     from prumo_endpoint.exchange import Address, Exchange
-    from prumo_endpoint.limits import Limits
     from prumo_endpoint.targets import Server, ServerProcess
 
-
-_LOOK_SECONDS = 0.05
-# A slow /ping breaks a rule of its own; it must not pass for a server that does not start.
+NOT_OURS = "it ran already, and Prumo ends only what it started"
+SHELLS = {"sh", "ash", "bash", "busybox", "dash", "ksh", "zsh"}
+_POLL_SECONDS = 0.05
+# A server that supports this header thereby confirms that it has begun with the request.
+_ASK_BEFORE_BODY = {"Expect": "100-continue"}
+# A slow /ping breaks a rule of its own; it must not count as a server that does not start.
 _PING_PATIENCE = 5
 
 
 @dataclass(frozen=True)
 class Start:
-    """What was seen until the server called itself healthy, or until it was given up."""
+    """What was observed until the server reported itself healthy, or until Prumo gave up."""
 
     last_ping: Exchange | None = None
     ready_seconds: float | None = None
     """Until the first 200 from /ping."""
     first_invocation: Exchange | None = None
-    """Sent at once after that."""
+    """Sent immediately afterwards."""
     elsewhere: Address | None = None
     """Where it answers while the right port stays silent."""
     ending: str | None = None
     """How the process ended."""
-    last_words: str = ""
+    last_output: str = ""
 
     @property
     def is_ready(self) -> bool:
-        """Whether it called itself healthy."""
+        """Whether it reported itself healthy."""
         return self.ready_seconds is not None
 
     @property
@@ -50,9 +65,9 @@ class Start:
 def watch_start(
     server: Server, process: ServerProcess, body: Body, limits: Limits, progress: Progress
 ) -> Start:
-    """Ask /ping until it says 200, then send an invocation at once."""
+    """Ask /ping until it says 200, then send an invocation immediately."""
     began = time.monotonic()
-    stranger = _Stranger(server, process, limits)
+    other_port = _OtherPort(server, process, limits)
     while True:
         progress.show("waiting for /ping", f"{time.monotonic() - began:.0f} s")
         ping = exchange(server.address, PING, _PING_PATIENCE * limits.ping_seconds)
@@ -62,16 +77,18 @@ def watch_start(
             return Start(ping, seconds, first)
         ending, elsewhere = None, None
         if ping.status is None:
-            ending, elsewhere = process.ending(), stranger.settled()
+            ending, elsewhere = process.ending(), other_port.settled()
         if ending is not None or elsewhere is not None or seconds > limits.start_seconds:
-            return Start(ping, elsewhere=elsewhere, ending=ending, last_words=process.last_words())
-        time.sleep(_LOOK_SECONDS)
+            return Start(
+                ping, elsewhere=elsewhere, ending=ending, last_output=process.last_output()
+            )
+        time.sleep(_POLL_SECONDS)
 
 
-class _Stranger:
-    """A healthy answer at a port where nobody asked for one.
+class _OtherPort:
+    """A healthy answer at a port other than the expected one.
 
-    Behind a proxy that starts last this is a matter of moments, so it has to last a while.
+    Behind a proxy that starts last this is normal for a moment, so it has to last a while.
     """
 
     def __init__(self, server: Server, process: ServerProcess, limits: Limits) -> None:
@@ -100,23 +117,18 @@ class _Stranger:
         return None
 
 
-_STOP_LOOK_SECONDS = 0.05
-# A server that knows this header tells thereby that it has begun with the request.
-_ASK_BEFORE_BODY = {"Expect": "100-continue"}
-
-
 @dataclass(frozen=True)
 class Stop:
-    """What was seen after SIGTERM."""
+    """What was observed after SIGTERM."""
 
     program: str = ""
-    """What the signalled process ran; empty where that cannot be seen."""
+    """What the signalled process ran; empty where that cannot be observed."""
     ended_before: str = ""
     """How the process ended before it was asked to."""
     ending: str = ""
     """How it ended; empty when it had to be killed."""
     seconds: float = 0.0
-    """From the signal to the end, or until it was given up."""
+    """From the signal to the end, or until Prumo gave up."""
     answers: tuple[Exchange, ...] = ()
     """To the requests that were in flight."""
 
@@ -132,24 +144,24 @@ def watch_stop(server: Server, process: ServerProcess, body: Body, limits: Limit
     time.sleep(limits.settle_seconds)
     for each in pending:
         each.send(len(body.content))
-    answers = Together([each.answer for each in pending])
+    answers = ConcurrentCalls([each.answer for each in pending])
     while True:
         ending = process.ending()
         seconds = time.monotonic() - signalled
         if ending is not None or seconds > limits.stop_seconds:
             return Stop(program, "", ending or "", seconds, tuple(answers.results()))
-        time.sleep(_STOP_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
 
 
 def _ended_before(server: Server, process: ServerProcess, limits: Limits) -> str:
-    """How the server ended by itself; whoever still answers has not."""
+    """How the server ended by itself; empty while it answers."""
     until = time.monotonic() + limits.ping_seconds
     while exchange(server.address, PING, limits.ping_seconds).status is None:
         if ending := process.ending():
             return ending
         if time.monotonic() > until:
             break
-        time.sleep(_STOP_LOOK_SECONDS)
+        time.sleep(_POLL_SECONDS)
     return ""
 
 
@@ -164,5 +176,147 @@ def _in_flight(server: Server, body: Body, limits: Limits) -> list[PendingExchan
         each.send(len(body.content) - 1)
     until = time.monotonic() + limits.settle_seconds
     for each in pending:
-        each.wait_for_word(max(0.0, until - time.monotonic()))
+        each.wait_for_reply(max(0.0, until - time.monotonic()))
     return pending
+
+
+@rule("serve", "`docker run IMAGE serve` starts the server", source=HOSTING_GUIDE)
+def serve(case: Case) -> Outcome:
+    """A container starts when it is run with the argument `serve`."""
+    process = case.server.process
+    if process is None or not case.server.is_container:
+        return not_checked("no container was started here; give an image to have this checked")
+    if process.start_error:
+        return broken(process.start_error)
+    return kept("the container starts")
+
+
+@rule(
+    "port",
+    f"listens at port {PORT}, or at the one that {PORT_VARIABLE} names",
+    source=PORT_GUIDE,
+    needs=("serve",),
+)
+def port(case: Case) -> Outcome:
+    """The server listens where it is expected."""
+    expected = case.server.port
+    named = f"port {expected}"
+    if expected != PORT:
+        named += f", which {PORT_VARIABLE} names"
+    if case.start is None:
+        if expected == PORT:
+            return kept(f"listens at {named}")
+        return not_checked(
+            f"the address has port {expected}; whether the server listens at {PORT}, or where "
+            f"{PORT_VARIABLE} says, is seen only when Prumo starts it"
+        )
+    if case.start.is_reached:
+        return kept(f"listens at {named}")
+    if case.start.elsewhere is not None:
+        return broken(f"answers at port {case.start.elsewhere.port} and not at {named}")
+    return not_checked("nothing answers at any port that was seen")
+
+
+@rule(
+    "start-up",
+    "is ready within {limits.start_minutes:g} minutes",
+    source="{limits.start_source}",
+    needs=("port",),
+)
+def start_up(case: Case) -> Outcome:
+    """The server is ready in time."""
+    start = case.start
+    if start is None:
+        return not_checked("it ran already; give a command or an image to have its start checked")
+    if start.ready_seconds is not None:
+        seconds = Quantity(start.ready_seconds, "s")
+        if start.ready_seconds > case.limits.start_seconds:
+            return broken("/ping answers 200 too late", seconds)
+        return kept("/ping answers 200", seconds)
+    printed = f"; it printed: {start.last_output.splitlines()[-1]}" if start.last_output else ""
+    if start.ending is not None:
+        return broken(f"{start.ending} before it was ready{printed}")
+    hint = (
+        "; in a container a server has to listen at 0.0.0.0, not only at 127.0.0.1"
+        if case.server.is_container and not start.is_reached
+        else ""
+    )
+    return broken(
+        f"no 200 from /ping within {case.limits.start_seconds:g} s; it {start.last_ping}"
+        f"{printed}{hint}"
+    )
+
+
+@rule(
+    "entry point",
+    "process 1 of the container is the server, or passes SIGTERM on",
+    source=HOSTING_GUIDE,
+    needs=("start-up",),
+)
+def entry_point(case: Case) -> Outcome:
+    """SIGTERM reaches the server in its container."""
+    stop = case.stop
+    if not case.server.is_container:
+        return not_checked("there is no container; give an image to have this checked")
+    if stop is None or stop.ended_before:
+        return not_checked("the container had ended before SIGTERM could be sent")
+    if stop.ending:
+        return kept(f"process 1{f' is {stop.program}' if stop.program else ''}: SIGTERM ends it")
+    if not stop.program:
+        return not_checked("SIGTERM does not end process 1, whose name cannot be seen from here")
+    if stop.program in SHELLS:
+        return broken(
+            f"process 1 is a shell ({stop.program}), which keeps SIGTERM for itself: "
+            'use the exec form ENTRYPOINT ["program", "argument"], or end a script with exec'
+        )
+    return kept(f"process 1 is {stop.program} and no shell")
+
+
+@rule(
+    "stop",
+    "ends within {limits.stop_seconds:g} s of SIGTERM",
+    source=HOSTING_GUIDE,
+    needs=("start-up", "entry point"),
+)
+def stop_in_time(case: Case) -> Outcome:
+    """The server ends in time after SIGTERM."""
+    stop = case.stop
+    if stop is None:
+        return not_checked(NOT_OURS)
+    if stop.ended_before:
+        return not_checked(f"it {stop.ended_before} before SIGTERM could be sent")
+    seconds = Quantity(stop.seconds, "s")
+    if stop.ending:
+        return kept(stop.ending, seconds)
+    hint = (
+        "; without a handler of its own, process 1 ignores it" if case.server.is_container else ""
+    )
+    return broken(f"still running after SIGTERM, so SageMaker kills it{hint}", seconds)
+
+
+@rule(
+    "requests in flight",
+    "answers the requests that it has accepted before SIGTERM",
+    source=HOSTING_GUIDE,
+    needs=("invocations", "stop"),
+)
+def requests_in_flight(case: Case) -> Outcome:
+    """The server loses no request when it is stopped."""
+    stop = case.stop
+    if stop is None:
+        return not_checked(NOT_OURS)
+    if stop.ended_before:
+        return not_checked(f"it {stop.ended_before} before SIGTERM could be sent")
+    lost = [answer for answer in stop.answers if not answer.succeeded]
+    total = len(stop.answers)
+    if lost:
+        return broken(
+            f"of {total} requests that had begun before SIGTERM, {len(lost)} were lost: "
+            f"it {lost[0]}"
+        )
+    return kept("every request that had begun before SIGTERM is answered", Quantity(total))
+
+
+# In the order of checking.
+START_RULES = (serve, port, start_up)
+STOP_RULES = (entry_point, stop_in_time, requests_in_flight)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from prumo.errors import InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import file_sha256, write_whole
 from prumo_retina.dataset.table import write_table
 from prumo_retina.fundus.preparation import Preparation
 
@@ -142,13 +142,9 @@ def write_description(folder: Path, description: ModelDescription) -> None:
 def network_sha256(folder: Path) -> str:
     """Of the network's file in a model folder."""
     path = folder / NETWORK_FILE
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise InputError(f"{folder} has no {NETWORK_FILE}: the model is not whole") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if not path.exists():
+        raise InputError(f"{folder} has no {NETWORK_FILE}: the model is not whole")
+    return file_sha256(path)
 
 
 def _description(folder: Path) -> ModelDescription:

@@ -14,15 +14,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from prumo.cache import LOGS, made_folder
-from prumo.environments.study_requests import RETINA_FRAMEWORK
 from prumo.errors import InputError
 from prumo.machine.accelerators import require_device
 from prumo.quantity import Quantity
 from prumo.results.folder import LOG_FILE
 from prumo.run.worker import Environments
 from prumo.run.worker_task import WorkerError, WorkerTask, do_task
-from prumo.study.problem import describe
-from prumo.study.retina_parameters import LIBRARY, SCRATCH, RetinaParameters
+from prumo.study.section import describe
 from prumo_retina.dataset.data_folder import read_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import REFERABLE_FROM
@@ -35,6 +33,7 @@ from prumo_retina.records.split import TEST, VALIDATION, Shares
 from prumo_retina.training_folder import FACTS_FILE, TrainingFolder, described, doubts
 from prumo_retina.weights.choice import Weights, resolve_weights
 from prumo_retina.weights.files import write_arrays
+from prumo_retina.workload import FRAMEWORK, LIBRARY, SCRATCH, RetinaParameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -264,7 +263,7 @@ def _work(
     progress: Progress,
 ) -> None:
     """Have the worker train; task, journal and log are not part of a model."""
-    environment = Environments({}, progress).find(RETINA_FRAMEWORK)
+    environment = Environments({}, progress).find(FRAMEWORK)
     news = TrainingNews(parameters.epochs, card.folds, progress)
     with tempfile.TemporaryDirectory(prefix="prumo-training-") as temporary:
         folder = Path(temporary)

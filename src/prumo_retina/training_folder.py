@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from prumo.study.retina_parameters import RetinaParameters
     from prumo_retina.held_out import HeldOut
     from prumo_retina.records.card import RecordsCard
+    from prumo_retina.workload import RetinaParameters
     from prumo_serve.estimates import Estimate
 
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from prumo.money.billing import Rate
-from prumo.money.kept_prices import Prices, write_prices
 from prumo.money.price import Kind, Purchase, Unit
+from prumo.money.study_prices import Prices, write_prices
 from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:

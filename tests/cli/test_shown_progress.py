@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from prumo.cli.console import PlainProgress, StatusProgress
+from prumo.cli.console import StatusProgress, plain_progress
 from prumo.cli.run import JsonProgress
-from prumo.progress import Advance
+from prumo.progress import ProgressCounter
 from prumo.run.events import ListenerProgress
 
 if TYPE_CHECKING:
@@ -28,15 +28,15 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def work(progress: Progress) -> None:
     for job in ("fetching", "reading"):
-        advance = Advance(job, 50, "images", progress)
+        counter = ProgressCounter(job, 50, "images", progress)
         for done in range(1, 51):
-            advance.reached(done)
+            counter.update(done)
 
 
 def test_a_log_keeps_each_job_once_and_a_line_now_and_then(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    work(PlainProgress())
+    work(plain_progress())
     lines = capsys.readouterr().err.splitlines()
     assert [line for line in lines if line.startswith("  ")] == ["  fetching", "  reading"]
     assert "fetching: 40 % of 50 images" in lines

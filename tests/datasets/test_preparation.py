@@ -95,7 +95,7 @@ def test_files_are_read_again_only_when_they_changed(
         return heard.shown
 
     assert read(mnist.path) == read(mnist.path) == [f"reading {mnist.path}"]
-    monkeypatch.setattr("prumo.datasets.content.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("prumo.datasets.preparation.SETTLED_SECONDS", -1.0)
     assert read(mnist.path) == [f"reading {mnist.path}"]
     assert read(mnist.path) == []
     moved = mnist.path.rename(tmp_path / "moved")
@@ -191,7 +191,7 @@ def test_what_is_prepared_is_found_in_a_cache_that_cannot_be_written(
 ) -> None:
     before = prepare(mnist)
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    monkeypatch.setattr("prumo.datasets.content.SETTLED_SECONDS", -1.0)
+    monkeypatch.setattr("prumo.datasets.preparation.SETTLED_SECONDS", -1.0)
     moved = replace(mnist, path=mnist.path.rename(tmp_path / "moved"))
     assert prepare(moved).key == before.key
 

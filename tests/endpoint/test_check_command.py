@@ -14,11 +14,11 @@ from support.endpoint_server import served
 if TYPE_CHECKING:
     from conftest import Prumo
 
-SERVER = Path(__file__).parent.parent / "endpoint_server.py"
+SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 SERVE = (sys.executable, "-SE", SERVER, "--fault")
 
 
-def test_a_good_server_is_told_in_a_table(prumo_here: Prumo) -> None:
+def test_a_good_server_is_reported_in_a_table(prumo_here: Prumo) -> None:
     with served() as url:
         done = prumo_here("endpoint", "check", "--payload-mb", 2, url)
 
@@ -27,7 +27,7 @@ def test_a_good_server_is_told_in_a_table(prumo_here: Prumo) -> None:
     assert "No rule was found broken: 8 pass, 0 fail, 6 not checked." in done.stdout
 
 
-def test_a_broken_rule_is_told_as_json_and_by_the_exit_code(
+def test_a_broken_rule_is_reported_as_json_and_by_the_exit_code(
     prumo_here: Prumo, tmp_path: Path
 ) -> None:
     (tmp_path / "row.json").write_text('{"instances": [[1, 2]]}')
@@ -38,10 +38,10 @@ def test_a_broken_rule_is_told_as_json_and_by_the_exit_code(
     )
 
     assert done.returncode == 1
-    told = json.loads(done.stdout)
-    assert not told["kept"]
-    assert told["counts"] == {"pass": 11, "fail": 1, "not checked": 2}
-    rules = {rule["name"]: rule for rule in told["rules"]}
+    report = json.loads(done.stdout)
+    assert not report["kept"]
+    assert report["counts"] == {"pass": 11, "fail": 1, "not checked": 2}
+    rules = {rule["name"]: rule for rule in report["rules"]}
     assert rules["custom attributes"]["verdict"] == "fail"
     assert "missing" in rules["custom attributes"]["reason"]
     assert rules["invocations"]["reason"] == "answers 200 to application/json"
@@ -51,10 +51,13 @@ def test_a_broken_rule_is_told_as_json_and_by_the_exit_code(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((), "give one thing to check"),
-        (("http://localhost:1", "--content-type", "text/csv"), "--content-type tells the type"),
+        (
+            ("http://localhost:1", "--content-type", "text/csv"),
+            "--content-type is the type of a --body",
+        ),
         (("http://localhost:1", "--body", "nowhere.jpg"), "cannot read nowhere.jpg"),
         (("http://localhost:1", "--payload-mb", "nan"), "'nan' is not a valid integer"),
         (("http://localhost:1",), "no server can be reached at http://localhost:1"),
@@ -62,10 +65,10 @@ def test_a_broken_rule_is_told_as_json_and_by_the_exit_code(
     ],
 )
 def test_bad_input_ends_with_two_and_a_sentence(
-    prumo_here: Prumo, arguments: tuple[str, ...], told: str
+    prumo_here: Prumo, arguments: tuple[str, ...], message: str
 ) -> None:
     done = prumo_here("endpoint", "check", *arguments)
 
     assert done.returncode == 2
-    assert told in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr

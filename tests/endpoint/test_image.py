@@ -17,9 +17,9 @@ from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.check import Examination, examine
-from prumo_endpoint.limits import KINDS, MB
-from prumo_endpoint.outcome import Verdict
-from prumo_endpoint.targets.container import Container, ImageTarget
+from prumo_endpoint.rule import KINDS, MB, Verdict
+from prumo_endpoint.targets import TargetOptions
+from prumo_endpoint.targets.container import ContainerTarget
 from support.docker_engine import (
     docker_engine,
     image_python,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.root
 
-SERVER = Path(__file__).parent.parent / "endpoint_server.py"
+SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 LIMITS = replace(
     KINDS["serverless"],
     accept_seconds=0.9,
@@ -77,21 +77,21 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_an_image_that_keeps_the_rules_passes_them_all(model: Path) -> None:
-    found = _examined(RIGHT, Container(model, memory_mb=256, network=BRIDGE))
+    found = _examined(RIGHT, TargetOptions(model=model, memory_mb=256, network=BRIDGE))
 
     assert _names(found, Verdict.KEPT) == [each.rule.name for each in found.findings]
     assert _containers() == []
 
 
 def test_a_model_can_be_a_folder_and_is_needed_by_its_server(tmp_path: Path) -> None:
-    found = _examined(RIGHT, Container(tmp_path, network="host"))
+    found = _examined(RIGHT, TargetOptions(model=tmp_path, network="host"))
 
     assert _names(found, Verdict.BROKEN) == ["start-up"]
     assert _reason(found, "start-up").endswith("it printed: there is no model")
 
 
-def test_an_image_that_does_not_know_the_word_serve_is_told() -> None:
-    found = _examined(NO_ENTRY_POINT, Container(network="host"))
+def test_an_image_that_does_not_know_the_word_serve_is_reported() -> None:
+    found = _examined(NO_ENTRY_POINT, TargetOptions(network="host"))
 
     assert _names(found, Verdict.BROKEN) == ["serve"]
     assert "serve" in _reason(found, "serve")
@@ -99,7 +99,7 @@ def test_an_image_that_does_not_know_the_word_serve_is_told() -> None:
 
 
 def test_a_shell_that_keeps_sigterm_for_itself_is_found() -> None:
-    found = _examined(SHELL, Container(network="host"), stop_seconds=0.6)
+    found = _examined(SHELL, TargetOptions(network="host"), stop_seconds=0.6)
 
     assert _names(found, Verdict.BROKEN) == ["entry point"]
     assert "exec form" in _reason(found, "entry point")
@@ -109,25 +109,25 @@ def test_a_shell_that_keeps_sigterm_for_itself_is_found() -> None:
 def test_a_container_that_listens_elsewhere_is_found(tmp_path: Path) -> None:
     (tmp_path / "network.onnx").write_text("wrong port")
 
-    found = _examined(RIGHT, Container(tmp_path, network=BRIDGE), elsewhere_seconds=0.1)
+    found = _examined(RIGHT, TargetOptions(model=tmp_path, network=BRIDGE), elsewhere_seconds=0.1)
 
     assert _names(found, Verdict.BROKEN) == ["port"]
 
 
-def test_a_container_without_room_in_memory_is_told() -> None:
-    found = _examined(SHELL, Container(memory_mb=6, network="host"), start_seconds=20.0)
+def test_a_container_without_room_in_memory_is_reported() -> None:
+    found = _examined(SHELL, TargetOptions(memory_mb=6, network="host"), start_seconds=20.0)
 
     assert "memory" in _reason(found, "start-up")
 
 
 def test_an_image_that_is_not_there_is_told_and_never_fetched() -> None:
     with pytest.raises(InputError, match="no image 'nowhere:1' here; build or pull it first"):
-        ImageTarget("nowhere:1", Container())
+        ContainerTarget("nowhere:1", TargetOptions())
 
 
 def test_a_network_that_docker_does_not_have_is_a_mistake_of_the_input() -> None:
     with pytest.raises(InputError, match=r"Docker cannot run right: .*nowhere"):
-        _examined(RIGHT, Container(network="nowhere"))
+        _examined(RIGHT, TargetOptions(network="nowhere"))
 
 
 def test_no_container_outlives_a_check_that_is_killed() -> None:
@@ -146,9 +146,9 @@ def test_no_container_outlives_a_check_that_is_killed() -> None:
         time.sleep(0.05)
 
 
-def _examined(image: str, container: Container, **limits: float) -> Examination:
+def _examined(image: str, options: TargetOptions, **limits: float) -> Examination:
     changed = replace(LIMITS, **limits)  # type: ignore[arg-type]  # all of these are numbers
-    return examine(ImageTarget(image, container), drawn_body(), changed, Silent())
+    return examine(ContainerTarget(image, options), drawn_body(), changed, Silent())
 
 
 def _containers() -> list[str]:

@@ -13,9 +13,8 @@ import pytest
 from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.check import examine
-from prumo_endpoint.limits import KINDS
-from prumo_endpoint.outcome import Verdict
-from prumo_endpoint.targets.process import CommandTarget
+from prumo_endpoint.rule import KINDS, Verdict
+from prumo_endpoint.targets.process import ProcessTarget
 from prumo_serve.server.stacks import STACKS
 from support.model_packages import write_colour_package
 
@@ -34,7 +33,7 @@ def test_prumos_server_keeps_every_rule_that_concerns_a_command(stack: str, tmp_
     write_colour_package(tmp_path / "package")
     serve = [sys.executable, "-m", "prumo", "serve", str(tmp_path / "package"), "--workers", "1"]
 
-    found = examine(CommandTarget([*serve, "--stack", stack]), drawn_body(), LIMITS, Silent())
+    found = examine(ProcessTarget([*serve, "--stack", stack]), drawn_body(), LIMITS, Silent())
 
     not_kept = {
         each.rule.name: each.outcome.reason

@@ -15,14 +15,11 @@ from prumo.progress import Silent
 from prumo_endpoint.bodies import Body, drawn_body
 from prumo_endpoint.check import Examination, examine
 from prumo_endpoint.exchange import LOCAL_HOST, Address, Exchange
-from prumo_endpoint.lifetime import Start, Stop
-from prumo_endpoint.limits import KINDS, MB
-from prumo_endpoint.outcome import Verdict
-from prumo_endpoint.rule import Case
-from prumo_endpoint.rules import entry_point, start_up
+from prumo_endpoint.lifetime import Start, Stop, entry_point, start_up
+from prumo_endpoint.rule import KINDS, MB, Case, Verdict
 from prumo_endpoint.targets import PORT, Server
-from prumo_endpoint.targets.process import CommandTarget
-from prumo_endpoint.targets.url import AddressTarget
+from prumo_endpoint.targets.process import ProcessTarget
+from prumo_endpoint.targets.url import UrlTarget
 from support.endpoint_server import (
     EMPTY_BODIES,
     FAULTS,
@@ -54,7 +51,7 @@ OF_A_PROCESS = {
 }
 NOT_JSON = Body(b"not JSON", "application/json")
 WRONG_BODY = "a body that the server refuses"
-SERVER = Path(__file__).parent.parent / "endpoint_server.py"
+SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 # Wide where nothing is to be found, so that a busy machine accuses nobody.
 WIDE = replace(
     KINDS["real-time"],
@@ -145,7 +142,7 @@ def test_a_server_that_takes_an_empty_body_still_has_to_refuse_others(
     assert _reason(found, "bad body").endswith("; takes no byte at all")
 
 
-def test_invocations_that_fail_under_load_are_told(examinations: Examinations) -> None:
+def test_invocations_that_fail_under_load_are_reported(examinations: Examinations) -> None:
     found = examinations[ONE_AT_A_TIME].result()
 
     assert found.is_kept
@@ -160,19 +157,19 @@ def test_a_path_that_is_not_there_is_not_blamed_on_the_body(examinations: Examin
 
 
 def test_a_start_that_ends_after_its_time_is_too_late() -> None:
-    outcome = start_up.RULE.check(_case(start=Start(ready_seconds=WIDE.start_seconds + 1)))
+    outcome = start_up.check(_case(start=Start(ready_seconds=WIDE.start_seconds + 1)))
 
     assert outcome.verdict is Verdict.BROKEN
 
 
 def test_a_container_that_is_not_reached_is_told_where_to_listen() -> None:
-    outcome = start_up.RULE.check(_case(start=Start(Exchange(1.0, failure="refuses"))))
+    outcome = start_up.check(_case(start=Start(Exchange(1.0, failure="refuses"))))
 
     assert "has to listen at 0.0.0.0" in outcome.reason
 
 
 def test_nothing_is_said_of_a_program_that_cannot_be_seen() -> None:
-    outcome = entry_point.RULE.check(_case(stop=Stop()))
+    outcome = entry_point.check(_case(stop=Stop()))
 
     assert outcome.verdict is Verdict.NOT_CHECKED
 
@@ -208,13 +205,13 @@ def _case(start: Start | None = None, stop: Stop | None = None) -> Case:
 def _examined(fault: str) -> Examination:
     if fault not in OF_A_PROCESS:
         return _examined_here(fault, drawn_body())
-    target = CommandTarget([sys.executable, "-SE", str(SERVER), "--fault", fault])
+    target = ProcessTarget([sys.executable, "-SE", str(SERVER), "--fault", fault])
     return examine(target, drawn_body(), NARROW.get(fault, WIDE), Silent())
 
 
 def _examined_here(fault: str, body: Body) -> Examination:
     with served(fault) as url:
-        return examine(AddressTarget(url), body, NARROW.get(fault, WIDE), Silent())
+        return examine(UrlTarget(url), body, NARROW.get(fault, WIDE), Silent())
 
 
 def _names(found: Examination, verdict: Verdict) -> list[str]:

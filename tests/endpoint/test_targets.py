@@ -1,4 +1,4 @@
-"""A URL, a command and an image are told apart, reached, and left as they should be."""
+"""A URL, a command and an image are distinguished, reached, and left as they should be."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.check import examine
 from prumo_endpoint.exchange import LOCAL_HOST, PING, Address, address_of, exchange, free_port
-from prumo_endpoint.limits import KINDS, MB
-from prumo_endpoint.outcome import Verdict
-from prumo_endpoint.targets.choice import chosen_target
-from prumo_endpoint.targets.container import Container, model_folder
-from prumo_endpoint.targets.process import CommandTarget
-from prumo_endpoint.targets.url import AddressTarget
+from prumo_endpoint.rule import KINDS, MB, Verdict
+from prumo_endpoint.targets import TargetOptions, chosen_target
+from prumo_endpoint.targets.container import model_folder
+from prumo_endpoint.targets.process import ProcessTarget
+from prumo_endpoint.targets.url import UrlTarget
 from support.endpoint_server import served
 
-SERVER = Path(__file__).parent.parent / "endpoint_server.py"
+SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 LIMITS = replace(KINDS["real-time"], accept_seconds=0.9, ping_seconds=20.0, payload_bytes=MB)
 
 
 def test_a_server_that_runs_already_is_not_asked_to_start_or_to_stop() -> None:
     with served() as url:
-        found = examine(AddressTarget(url), drawn_body(), LIMITS, Silent())
+        found = examine(UrlTarget(url), drawn_body(), LIMITS, Silent())
         assert exchange(address_of(url), PING, 20.0).status == 200
 
     verdicts = {each.rule.name: each.outcome for each in found.findings}
@@ -42,8 +41,8 @@ def test_a_server_that_runs_already_is_not_asked_to_start_or_to_stop() -> None:
     assert found.is_kept
 
 
-def test_an_address_where_nobody_listens_is_told() -> None:
-    target = AddressTarget(f"http://{LOCAL_HOST}:{free_port()}")
+def test_an_address_where_nobody_listens_is_reported() -> None:
+    target = UrlTarget(f"http://{LOCAL_HOST}:{free_port()}")
 
     with pytest.raises(UnavailableError, match="no server can be reached at http"):
         examine(target, drawn_body(), LIMITS, Silent())
@@ -60,7 +59,7 @@ def test_an_address_where_nobody_listens_is_told() -> None:
         ("http://..:8080", "empty"),
     ],
 )
-def test_a_url_that_names_no_server_is_told(url: str, wrong: str) -> None:
+def test_a_url_that_names_no_server_is_reported(url: str, wrong: str) -> None:
     with pytest.raises(InputError, match=wrong):
         address_of(url)
 
@@ -76,7 +75,7 @@ def test_a_url_may_have_a_path_before_those_of_the_contract() -> None:
 def test_a_command_is_told_its_port_and_leaves_no_process(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f'echo $$ > {pids}; sleep 1000 & echo $! >> {pids}; exec "$0" -SE "$1"'
-    target = CommandTarget(["sh", "-c", script, sys.executable, str(SERVER)])
+    target = ProcessTarget(["sh", "-c", script, sys.executable, str(SERVER)])
 
     with target.running() as server:
         while exchange(server.address, PING, 20.0).status != 200:
@@ -88,17 +87,17 @@ def test_a_command_is_told_its_port_and_leaves_no_process(tmp_path: Path) -> Non
 def test_a_command_may_be_expected_at_the_usual_port() -> None:
     script = 'test -z "$SAGEMAKER_BIND_TO_PORT" || echo told'
 
-    with CommandTarget(["sh", "-c", script], port=8080).running() as server:
+    with ProcessTarget(["sh", "-c", script], port=8080).running() as server:
         assert server.process is not None
         while server.process.ending() is None:
             time.sleep(0.02)
-        assert server.process.last_words() == ""
+        assert server.process.last_output() == ""
         assert server.address.port == 8080
 
 
 def test_a_port_where_another_server_listens_is_refused() -> None:
     with served() as url:
-        target = CommandTarget(["true"], port=address_of(url).port)
+        target = ProcessTarget(["true"], port=address_of(url).port)
         with pytest.raises(InputError, match="another server listens at port"):
             examine(target, drawn_body(), LIMITS, Silent())
 
@@ -110,9 +109,11 @@ def test_a_port_where_another_server_listens_is_refused() -> None:
         (["python", "server.py", "--port", "1"], "python server.py --port 1"),
         (["python server.py"], "python server.py"),
         (["./server"], "./server"),
+        (["process://python server.py"], "python server.py"),
+        (["url://http://localhost:8080"], "http://localhost:8080"),
     ],
 )
-def test_a_url_and_a_command_are_known_by_their_looks(words: list[str], name: str) -> None:
+def test_a_url_and_a_command_are_known_by_their_looks_or_named(words: list[str], name: str) -> None:
     assert chosen_target(words).name == name
 
 
@@ -131,7 +132,7 @@ def test_any_other_word_is_an_image_and_needs_an_engine(
 
 
 @pytest.mark.parametrize(
-    ("host", "told"),
+    ("host", "message"),
     [
         ("ssh://me@server.example", "runs on another machine .ssh://me@server.example."),
         ("tcp://10.0.0.7:2375", "check the image there, or start it and give its URL"),
@@ -140,16 +141,16 @@ def test_any_other_word_is_an_image_and_needs_an_engine(
 )
 @pytest.mark.skipif(which("docker") is None, reason="docker is not installed")
 def test_an_engine_on_another_machine_is_refused(
-    host: str, told: str, monkeypatch: pytest.MonkeyPatch
+    host: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
 
-    with pytest.raises(UnavailableError, match=told):
+    with pytest.raises(UnavailableError, match=message):
         chosen_target([], image="model")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({"words": []}, "give one thing to check"),
         ({"words": ["a"], "command": "b"}, "give one thing to check"),
@@ -157,12 +158,18 @@ def test_an_engine_on_another_machine_is_refused(
         ({"words": ["10.0.0.7:9000"]}, "right is http://10.0.0.7:9000"),
         ({"words": [], "command": "python 'server"}, "No closing quotation"),
         ({"words": [], "command": " "}, "the command is empty"),
-        ({"words": ["http://a"], "port": 1}, "--port does not fit a server that runs already"),
-        ({"words": ["./a"], "container": Container(Path("m"))}, "--model does not fit a command"),
+        (
+            {"words": ["http://a"], "options": TargetOptions(port=1)},
+            "--port does not fit a server that runs already",
+        ),
+        (
+            {"words": ["./a"], "options": TargetOptions(model=Path("m"))},
+            "--model does not fit a command",
+        ),
     ],
 )
-def test_words_that_do_not_fit_are_told(arguments: dict[str, object], told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_words_that_do_not_fit_are_reported(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
         chosen_target(**arguments)  # type: ignore[arg-type]  # a table of keyword arguments
 
 

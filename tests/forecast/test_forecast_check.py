@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from prumo.forecast.accuracy import check_sentences, forecast_against_fact
-from prumo.money.kept_prices import Prices, write_prices
+from prumo.money.study_prices import Prices, write_prices
 from prumo.results.tables import Results
 from support.forecast_maker import forecast_of, span
 from support.priced_runs import rate

@@ -8,6 +8,7 @@ import pytest
 from prumo.errors import InputError, StudyError
 from prumo.foreign.table_import import TableImport, import_tables
 from prumo.foreign.table_mapping import load_mapping
+from prumo.money.study_prices import read_prices
 from prumo.results.tables import Results
 from prumo.run.study_run import missing_runs
 from prumo.study import Study
@@ -189,7 +190,7 @@ def test_machines_and_their_prices_become_the_study_s(tmp_path: Path) -> None:
             "unknown": {"price": "azure/Standard_F4s_v9@eastus"},
         },
     )
-    prices = Results(tmp_path / "results").prices
+    prices = read_prices(tmp_path / "results")
     assert prices is not None
     assert list(prices.rates) == ["small"]
     assert "no price for unknown" in told.remarks[0]

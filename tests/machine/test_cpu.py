@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from prumo.machine.cpu import parse_cpuinfo, read_cpu, usable_cores, vector_extensions
+from prumo.machine.cpu import parse_cpuinfo, read_cpu, usable_cores
+from prumo_worker.processor import vector_flags
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,9 +44,9 @@ def test_usable_cores_are_the_lesser_of_affinity_and_quota(
 
 def test_only_flags_of_array_arithmetic_are_vector_extensions() -> None:
     x86 = ["fpu", "sse4_2", "smep", "avx2", "avx512f", "avx512_vnni", "amx_bf16", "smap"]
-    assert vector_extensions(x86) == ("sse4_2", "avx2", "avx512f", "avx512_vnni", "amx_bf16")
+    assert vector_flags(x86) == ("sse4_2", "avx2", "avx512f", "avx512_vnni", "amx_bf16")
     arm = ["fp", "asimd", "aes", "sha1", "sve", "sve2", "svebf16", "i8mm"]
-    assert vector_extensions(arm) == ("asimd", "sve", "sve2", "svebf16", "i8mm")
+    assert vector_flags(arm) == ("asimd", "sve", "sve2", "svebf16", "i8mm")
 
 
 def test_the_first_processor_of_cpuinfo_speaks_for_all() -> None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     NetworkFiles = Callable[[RuntimeName], Path]
 
 IN_FRAMEWORKS = ("litert", "tensorflow", "pytorch")
-RUNTIMES = [
+NAMES = [
     pytest.param(name, marks=pytest.mark.frameworks if name in IN_FRAMEWORKS else ())
     for name in RUNTIMES.names()
 ]
@@ -75,7 +75,7 @@ def network_files(
     return file
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
+@pytest.fixture(scope="module", params=NAMES)
 def runtime(request: pytest.FixtureRequest) -> RuntimeName:
     name: RuntimeName = request.param
     return name
@@ -165,7 +165,7 @@ def test_a_closed_network_is_not_ready_and_says_so(network: LoadedNetwork) -> No
 
 # TensorFlow would have to be started for this alone; what its process says is tested without it.
 @pytest.mark.parametrize(
-    "runtime", [name for name in RUNTIMES if name.values != ("tensorflow",)], indirect=True
+    "runtime", [name for name in NAMES if name.values != ("tensorflow",)], indirect=True
 )
 def test_a_broken_file_is_refused(
     runtime: RuntimeName, network_files: NetworkFiles, tmp_path: Path

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.money.services import aws, azure, request, skypilot
+from prumo.http import RetryPolicy
+from prumo.money.sources import aws, azure, documents, skypilot
 from support.price_server import Service, served
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     """All public services at one address, which need not be waited for."""
     with served() as running:
-        for place in (azure.PLACE, aws.PLACE, skypilot.PLACE):
-            monkeypatch.setenv(place, running.url)
-        monkeypatch.setenv(skypilot.COMMITS_PLACE, f"{running.url}/commits")
-        monkeypatch.setattr(request, "FIRST_WAIT_SECONDS", 0.001)
+        for variable in (azure.URL_VARIABLE, aws.URL_VARIABLE, skypilot.URL_VARIABLE):
+            monkeypatch.setenv(variable, running.url)
+        monkeypatch.setenv(skypilot.COMMITS_URL_VARIABLE, f"{running.url}/commits")
+        monkeypatch.setattr(documents, "RETRIES", RetryPolicy(first_wait_seconds=0.001))
         yield running

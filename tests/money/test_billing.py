@@ -21,6 +21,7 @@ from prumo.money.billing import (
     rule_for,
 )
 from prumo.money.price import Kind, Unit
+from prumo.report.cost_sentences import BILLING_WORDS
 from support.priced_runs import price
 
 
@@ -103,3 +104,7 @@ def test_every_price_has_the_rule_of_its_provider(
     changes: dict[str, object], expected: BillingRule
 ) -> None:
     assert rule_for(price(1.0, **changes)) is expected
+
+
+def test_every_rule_has_words_for_a_sentence() -> None:
+    assert BILLING_WORDS.keys() == RULES.keys()

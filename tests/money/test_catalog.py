@@ -126,7 +126,7 @@ def test_a_source_may_be_any_text(source: str) -> None:
 def test_a_table_of_ones_own_that_was_spoilt_is_named(cache: Path) -> None:
     keep([price()])
     (cache / "prices/lab.csv").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match=r"lab\.csv: is no table of prices: .*; mend or delete it"):
+    with pytest.raises(InputError, match=r"lab\.csv: is no table of prices: .*; fix or delete it"):
         load_catalog()
 
 
@@ -177,7 +177,9 @@ PRICES = (
         (Search(kind=Kind.HOSTING), []),
     ],
 )
-def test_prices_are_found_by_every_wish_the_cheapest_first(search: Search, skus: list[str]) -> None:
+def test_prices_are_found_by_every_property_the_cheapest_first(
+    search: Search, skus: list[str]
+) -> None:
     assert [found.sku for found in find(PRICES, search)] == skus
 
 
@@ -190,7 +192,7 @@ def test_prices_are_found_by_every_wish_the_cheapest_first(search: Search, skus:
         (Search(currency="EUR"), "no price has the currency 'EUR'; known: BRL, USD"),
     ],
 )
-def test_a_misspelt_wish_is_not_taken_for_an_empty_answer(search: Search, reason: str) -> None:
+def test_a_misspelt_word_is_not_taken_for_an_empty_answer(search: Search, reason: str) -> None:
     with pytest.raises(InputError, match=re.escape(reason)):
         find(PRICES, search)
 

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prumo.money.chance import chance_below, plausible_means, plausible_runs
-from prumo.money.difference import Aspect, Difference, chance
+from prumo.money.difference import (
+    Aspect,
+    Difference,
+    chance_below,
+    plausible_means,
+    plausible_runs,
+)
+from prumo.report.cost_sentences import chance
 from prumo.statistics.interval import mean_interval
 
 TIMES = [10.0, 11.0, 12.0, 10.5, 13.0]
@@ -54,7 +60,7 @@ def test_equal_amounts_leave_no_doubt_and_a_tie_is_half_a_chance() -> None:
 def test_two_equal_scenarios_are_called_different_in_at_most_5_of_100_cases(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("prumo.money.chance.DRAWS", 2000)
+    monkeypatch.setattr("prumo.money.difference.DRAWS", 2000)
     random = np.random.default_rng(7)
     trials = 1000
     seconds = random.normal(100, 10, (2 * trials, 5)).tolist()
@@ -72,7 +78,7 @@ def test_two_equal_scenarios_are_called_different_in_at_most_5_of_100_cases(
 def test_the_next_run_is_within_its_limit_as_often_as_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("prumo.money.chance.DRAWS", 2000)
+    monkeypatch.setattr("prumo.money.difference.DRAWS", 2000)
     random = np.random.default_rng(11)
     trials = 400
     runs = random.normal(100, 10, (trials, 6))

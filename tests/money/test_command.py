@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from prumo.cli.price import command
-from prumo.cli.price_table import narrow_table
 from prumo.errors import InputError
 from prumo.money.catalog import load_catalog, own_prices
 from prumo.money.lint import Problem
-from prumo.money.services import ENDPOINTS
+from prumo.money.sources import fetching_sources
+from prumo.report.prices import PROBLEM_TEXTS, narrow_table
 from support import price_lists as lists
 
 if TYPE_CHECKING:
@@ -148,7 +148,12 @@ def test_lint_of_a_file_with_findings_fails(tmp_path: Path) -> None:
     file = own_table(tmp_path, f"lab,a,here,0,,{TODAY},bill", "lab,b,here,1,2,,bill")
     done = price("lint", file)
     assert done.exit_code == 1
-    for title in ("zero, once", "no date, once", "spot dearer, once", "2 prices, 3 findings"):
+    for title in (
+        "zero, once",
+        "no date, once",
+        "spot above on demand, once",
+        "2 prices, 3 findings",
+    ):
         assert title in done.stdout
     told = json.loads(price("lint", file, "--json").stdout)
     assert [finding["problem"] for finding in told["findings"]] == [
@@ -232,5 +237,5 @@ def test_an_update_tells_what_came_and_what_failed(service: Service) -> None:
 
 def test_the_documentation_names_every_problem_and_service() -> None:
     page = (Path(__file__).parents[2] / "docs/prices.md").read_text()
-    assert all(f"| {problem.title} |" in page for problem in Problem)
-    assert all(f"`{endpoint}`" in page for endpoint in ENDPOINTS)
+    assert all(f"| {PROBLEM_TEXTS[problem].title} |" in page for problem in Problem)
+    assert all(f"`{source}`" in page for source in fetching_sources())

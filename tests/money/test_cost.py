@@ -8,10 +8,17 @@ import polars as pl
 import pytest
 
 from prumo.errors import InputError
-from prumo.money.advice import epochs_remark, over_epochs
+from prumo.money.advice import over_epochs
 from prumo.money.billing import Exchange
-from prumo.money.cost import costing, currencies, priced, rental_remark
+from prumo.money.cost import costing, currencies, priced
 from prumo.money.price import Unit
+from prumo.report.cost_sentences import (
+    cost_remarks,
+    epochs_remark,
+    rental_remark,
+    source_sentences,
+    unpriced_sentences,
+)
 from prumo.statistics.metric import Kind, headlines, in_reading_order, metric_of
 from prumo.statistics.summary import summarise
 from prumo.study import CostSettings
@@ -148,18 +155,20 @@ def test_where_a_rental_of_its_own_costs_otherwise_that_is_said_with_how_to_ask_
     runs = runs_of({"C1": [59.0, 6000.0]})
     rates = {"C1": rate(1.0, provider="azure")}
 
-    remark = str(rental_remark(runs, rates))
+    remark = str(rental_remark(costing(runs, rates, CostSettings())))
     assert "the amount of 1 run would differ by more than 10 %" in remark
     assert "`prumo cost --rental own` tells it" in remark
-    assert "changes the amount of 1 run by more than 10 %" in str(rental_remark(runs, rates, OWN))
+    own = str(rental_remark(costing(runs, rates, OWN)))
+    assert "changes the amount of 1 run by more than 10 %" in own
     for settings in (CostSettings(), OWN):
-        assert "%" not in str(rental_remark(runs_of({"C1": [6000.0]}), rates, settings))
+        long = costing(runs_of({"C1": [6000.0]}), rates, settings)
+        assert "%" not in str(rental_remark(long))
 
 
 def test_a_price_tells_its_rounding_only_where_it_is_applied() -> None:
     runs, rates = runs_of({"C1": [90.0]}), {"C1": rate(1.0, provider="azure")}
     (shared,), (own,) = (
-        costing(runs, rates, settings).sources() for settings in (CostSettings(), OWN)
+        source_sentences(costing(runs, rates, settings)) for settings in (CostSettings(), OWN)
     )
 
     assert "$1.00/h as of 2026-11-01; from a quote" in str(shared)
@@ -176,10 +185,10 @@ def test_images_are_those_that_a_run_trained_on_also_where_a_study_varies_them()
 
 def test_scenarios_without_a_price_are_named_where_others_have_one() -> None:
     runs = runs_of({"C1": [3600.0], "C2": [3600.0]})
-    (named,) = costing(runs, {"C2": rate(1.0)}, CostSettings()).unpriced()
+    (named,) = unpriced_sentences(costing(runs, {"C2": rate(1.0)}, CostSettings()))
 
     assert str(named) == "Without a price, and so without a cost: C1."
-    assert costing(runs, {}, CostSettings()).unpriced() == []
+    assert unpriced_sentences(costing(runs, {}, CostSettings())) == []
 
 
 def test_an_exchange_that_no_price_can_use_is_remarked_on() -> None:
@@ -187,7 +196,9 @@ def test_an_exchange_that_no_price_can_use_is_remarked_on() -> None:
         runs_of({"C1": [3600.0]}), {"C1": rate(2.0, currency="EUR")}, CostSettings(), REAL
     )
 
-    assert "No price is in USD, so the exchange to BRL is not used." in map(str, table.remarks())
+    assert "No price is in USD, so the exchange to BRL is not used." in map(
+        str, cost_remarks(table)
+    )
 
 
 def test_money_comes_after_speed_and_the_cost_of_a_run_is_a_headline() -> None:
@@ -210,10 +221,10 @@ def test_a_costing_tells_currency_metrics_and_sources() -> None:
         "train_seconds",
     )
     assert table.metrics == ["cost_usd", "cost_brl"]
-    price, exchange = map(str, table.sources())
+    price, exchange = map(str, source_sentences(table))
     assert price.startswith("Price: lab/box@here, on demand, $2.00/h as of 2026-11-01")
     assert exchange == "Exchange: $1.00 = R$5.00 on 2026-11-14."
-    assert any("idle time" in str(remark) for remark in table.remarks())
+    assert any("idle time" in str(remark) for remark in cost_remarks(table))
 
 
 def test_other_epochs_change_training_and_leave_set_up() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prumo.money.difference import Aspect, Difference
+from prumo.report.cost_sentences import difference_message
 
 
 @pytest.mark.parametrize(
@@ -23,19 +24,21 @@ from prumo.money.difference import Aspect, Difference
 def test_a_difference_that_the_runs_tell_is_said_in_its_direction(
     aspect: Aspect, one: float, other: float, chance_less: float, told: str
 ) -> None:
-    assert str(Difference(aspect, "A", "B", one, other, chance_less).message()).startswith(told)
+    assert str(
+        difference_message(Difference(aspect, "A", "B", one, other, chance_less))
+    ).startswith(told)
 
 
 @pytest.mark.parametrize("chance_less", [0.03, 0.5, 0.97])
 def test_a_difference_in_doubt_is_not_claimed(chance_less: float) -> None:
-    said = str(Difference(Aspect.COST, "A", "B", 1.0, 2.0, chance_less).message())
+    said = str(difference_message(Difference(Aspect.COST, "A", "B", 1.0, 2.0, chance_less)))
 
     assert said.startswith("These runs do not tell A and B apart in cost: the chance that A is")
     assert "times" not in said
 
 
 def test_single_runs_are_not_called_sure() -> None:
-    said = str(Difference(Aspect.TIME, "A", "B", 1.0, 2.0, None).message())
+    said = str(difference_message(Difference(Aspect.TIME, "A", "B", 1.0, 2.0, None)))
 
     assert said.startswith("In these runs A takes 2.0 times less time than B; with a single run")
 
@@ -44,8 +47,8 @@ def test_what_is_the_same_in_every_run_is_no_matter_of_chance() -> None:
     cost = Difference(Aspect.COST, "A", "B", 0.0, 0.0, 0.5, is_same=True)
     time = Difference(Aspect.TIME, "A", "B", 2.0, 2.0, None, is_same=True)
 
-    assert str(cost.message()) == "All runs of A and B cost the same."
-    assert str(time.message()) == "All runs of A and B take the same time."
+    assert str(difference_message(cost)) == "All runs of A and B cost the same."
+    assert str(difference_message(time)) == "All runs of A and B take the same time."
 
 
 def test_nothing_has_no_ratio() -> None:
@@ -53,6 +56,14 @@ def test_nothing_has_no_ratio() -> None:
     one = Difference(Aspect.COST, "A", "B", 0.0, 1.0, 1.0)
     other = Difference(Aspect.COST, "A", "B", 1.0, 0.0, 0.0)
 
-    assert str(one.message()) == "As billed, the runs of A cost nothing, and those of B do."
-    assert str(other.message()) == "As billed, the runs of B cost nothing, and those of A do."
-    assert str(time.message()) == "As measured, the runs of A take no time, and those of B do."
+    assert (
+        str(difference_message(one)) == "As billed, the runs of A cost nothing, and those of B do."
+    )
+    assert (
+        str(difference_message(other))
+        == "As billed, the runs of B cost nothing, and those of A do."
+    )
+    assert (
+        str(difference_message(time))
+        == "As measured, the runs of A take no time, and those of B do."
+    )

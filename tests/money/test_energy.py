@@ -6,6 +6,7 @@ import pytest
 
 from prumo.money.cost import costing
 from prumo.money.energy import grids, with_energy
+from prumo.report.cost_sentences import cost_remarks, source_sentences
 from prumo.study import CostSettings
 from support.priced_runs import rate, runs_of
 
@@ -43,8 +44,8 @@ def test_an_estimate_needs_a_stated_power_and_is_named_one() -> None:
     assert table.runs["energy_estimate_kwh"].item() == pytest.approx(0.02)
     assert table.runs["co2_estimate_grams"].item() == pytest.approx(0.02 * 412.72)
     assert "energy_kwh" not in table.runs.columns
-    assert any("an estimate and not measured" in str(remark) for remark in table.remarks())
-    assert any("412.7 g/kWh" in str(source) for source in table.sources())
+    assert any("an estimate and not measured" in str(remark) for remark in cost_remarks(table))
+    assert any("412.7 g/kWh" in str(source) for source in source_sentences(table))
 
 
 def test_a_run_that_was_counted_gets_no_estimate() -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from prumo.errors import InputError
 from prumo.money.catalog import own_prices, shipped_prices
 from prumo.money.lint import Problem, lint
 from prumo.money.price import Price
 from prumo.money.update import take_in
+from prumo.report.prices import PROBLEM_TEXTS, no_usable_price
 
 TODAY = date(2026, 11, 16)
 
@@ -33,11 +33,11 @@ def price(sku: str = "box", **other: Any) -> Price:
         ({"on_demand": 700.0}, Problem.SENTINEL, "on demand 700"),
         ({"currency": "R$"}, Problem.CURRENCY, "'R$'"),
         ({"currency": "usd"}, Problem.CURRENCY, "'usd'"),
-        ({"as_of": None}, Problem.UNDATED, "nobody says of which day it is"),
+        ({"as_of": None}, Problem.UNDATED, "it has no date"),
         ({"as_of": TODAY + timedelta(2)}, Problem.FUTURE, "2026-11-18"),
         ({"as_of": TODAY - timedelta(366)}, Problem.STALE, "of 2025-11-15, 366 days old"),
-        ({"spot": 1.5}, Problem.SPOT_DEARER, "spot 1.5, on demand 1"),
-        ({"source": ""}, Problem.NO_SOURCE, "nobody says where it comes from"),
+        ({"spot": 1.5}, Problem.SPOT_ABOVE_ON_DEMAND, "spot 1.5, on demand 1"),
+        ({"source": ""}, Problem.NO_SOURCE, "it names no source"),
     ],
 )
 def test_each_problem_is_found(other: dict[str, Any], problem: Problem, detail: str) -> None:
@@ -80,8 +80,8 @@ def test_the_age_that_is_stale_can_be_chosen() -> None:
 
 
 def test_every_problem_has_advice_and_a_title_of_its_own() -> None:
-    assert all(problem.advice for problem in Problem)
-    assert len({problem.title for problem in Problem}) == len(Problem)
+    assert all(PROBLEM_TEXTS[problem].advice for problem in Problem)
+    assert len({PROBLEM_TEXTS[problem].title for problem in Problem}) == len(Problem)
 
 
 def test_the_shipped_catalog_is_sound_but_for_its_honest_age() -> None:
@@ -114,7 +114,11 @@ def test_a_number_of_gpus_is_not_lost_to_a_row_that_knows_none() -> None:
 
 
 def test_a_list_without_a_usable_row_changes_nothing_and_says_why() -> None:
-    with pytest.raises(InputError, match=r"no date: 2; say of which day it is") as caught:
-        take_in([price(as_of=None), price("b", as_of=None), price("c", on_demand=0)], "x", TODAY)
-    assert "zero: 1; nothing is free" in str(caught.value)
+    rows = [price(as_of=None), price("b", as_of=None), price("c", on_demand=0)]
+    intake = take_in(rows, "x", TODAY)
+    assert (intake.kept, intake.files) == ((), ())
+    assert no_usable_price(intake).startswith(
+        "x: no price can be used:\n  no date: 2; say of which"
+    )
+    assert "zero: 1; nothing is free" in no_usable_price(intake)
     assert own_prices() == []

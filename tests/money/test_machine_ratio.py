@@ -8,6 +8,7 @@ import pytest
 
 from prumo.money.cost import priced
 from prumo.money.difference import Aspect, machine_ratios
+from prumo.report.cost_sentences import ratio_message
 from prumo.study import CostSettings
 from support.priced_runs import rate, runs_of
 
@@ -33,7 +34,7 @@ def _published(noise: float = 0.01) -> pl.DataFrame:
 def test_a_gpu_ten_times_faster_at_three_times_the_price_costs_three_times_less() -> None:
     (ratio,) = machine_ratios(_published(), ["environment", "network"], "cost_usd", Aspect.COST)
 
-    assert str(ratio.message()) == (
+    assert str(ratio_message(ratio)) == (
         "On average over 2 pairs of scenarios alike but for the machine: gpu costs 3.2 times less "
         "than cpu; the chance that this is truly so is more than 99.9 %."
     )
@@ -55,7 +56,7 @@ def test_machines_that_the_runs_do_not_tell_apart_are_not_ranked() -> None:
     )
     (ratio,) = machine_ratios(runs, ["machine"], "train_seconds", Aspect.TIME)
 
-    assert "do not tell" in str(ratio.message())
+    assert "do not tell" in str(ratio_message(ratio))
 
 
 def test_an_average_that_does_not_hold_everywhere_says_so() -> None:
@@ -66,7 +67,7 @@ def test_an_average_that_does_not_hold_everywhere_says_so() -> None:
         model=["mobilenet", "mobilenet", "vgg19", "vgg19"] * 2,
     )
     (ratio,) = machine_ratios(runs, ["machine", "model"], "train_seconds", Aspect.COST)
-    said = str(ratio.message())
+    said = str(ratio_message(ratio))
 
     assert "1gb costs 15.0 % less than 2gb" in said
     assert said.endswith("In 1 of them it is the other way round.")

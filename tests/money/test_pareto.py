@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prumo.money.pareto import Standing, dominated, pareto, pareto_sentences
+from prumo.money.pareto import Standing, dominated, pareto
+from prumo.report.cost_sentences import pareto_sentences
 from support.priced_runs import runs_of
 
 SHARP = {

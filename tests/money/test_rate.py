@@ -11,6 +11,7 @@ from prumo.errors import InputError
 from prumo.money.billing import Exchange, Rate, currency_code, rate_of
 from prumo.money.energy import grid_of
 from prumo.money.price import Kind, Purchase, Unit
+from prumo.report.cost_sentences import exchange_message, grid_message, rate_message
 from support.priced_runs import price, rate
 
 
@@ -38,7 +39,7 @@ def test_a_rate_keeps_what_it_came_from() -> None:
     assert (kept.amount, kept.purchase, kept.billing) == (0.05, "spot", "per_second_from_minute")
     assert (kept.price, kept.source, kept.as_of) == ("aws/box@here", "a quote", date(2026, 11, 1))
     assert Rate.model_validate_json(kept.model_dump_json()) == kept
-    assert str(kept.message()) == (
+    assert str(rate_message(kept)) == (
         "aws/box@here, spot, $0.05/h as of 2026-11-01, billed by the second, a minute at least; "
         "from a quote"
     )
@@ -55,7 +56,7 @@ def test_an_exchange_says_its_rate_and_its_date() -> None:
     real = Exchange(currency="BRL", rate=5.4, as_of=date(2026, 11, 14))
 
     assert real.of(2.0) == pytest.approx(10.8)
-    assert str(real.message()) == "$1.00 = R$5.40 on 2026-11-14"
+    assert str(exchange_message(real)) == "$1.00 = R$5.40 on 2026-11-14"
 
 
 @pytest.mark.parametrize("worth", [0, -1, float("nan"), float("inf")])
@@ -76,6 +77,6 @@ def test_the_grid_of_a_region_is_dated_and_unknown_elsewhere() -> None:
 
     assert brazil is not None
     assert brazil.grams_per_kwh == 67.32
-    assert "2024" in str(brazil.message())
+    assert "2024" in str(grid_message(brazil))
     assert grid_of("azure/Standard_F4s_v2@eastus") is None
     assert grid_of("gcp/n2-standard-4@nowhere") is None

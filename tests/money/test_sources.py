@@ -10,8 +10,9 @@ import pytest
 
 from prumo.errors import InputError
 from prumo.money.price import Kind, Unit
-from prumo.money.sources import SOURCES, find_source, read_files
-from prumo.money.sources.document import Origin
+from prumo.money.sources import find_source, read_files
+from prumo.money.sources.documents import Origin
+from prumo.plugins import PRICE_SOURCES
 from prumo.study.settings import Machine
 from support import price_lists as lists
 
@@ -33,16 +34,16 @@ def read(
 
 
 def test_every_form_has_an_example() -> None:
-    assert lists.EXAMPLES.keys() == SOURCES.keys()
+    assert lists.EXAMPLES.keys() == set(PRICE_SOURCES.names())
 
 
-@pytest.mark.parametrize("form", SOURCES)
+@pytest.mark.parametrize("form", lists.EXAMPLES)
 class TestEveryForm:
     """What holds for each form of price lists."""
 
     def test_is_told_by_how_a_file_begins(self, form: str) -> None:
         _, text = lists.EXAMPLES[form]
-        assert [name for name, source in SOURCES.items() if source.recognises(text)] == [form]
+        assert [name for name in lists.EXAMPLES if find_source(name).recognises(text)] == [form]
 
     def test_gives_prices_with_a_date_and_a_source(self, form: str, tmp_path: Path) -> None:
         name, text = lists.EXAMPLES[form]
@@ -74,7 +75,7 @@ class TestEveryForm:
 
 
 def test_a_file_of_no_known_form_is_refused_with_what_is_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"is no price list that Prumo knows \(skypilot: "):
+    with pytest.raises(InputError, match=r"is no price list that Prumo knows \(aws: "):
         read(tmp_path, "hello\n")
 
 
@@ -283,7 +284,7 @@ class TestAws:
     def test_a_very_long_json_is_left_to_csv(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("prumo.money.sources.document._JSON_CHARACTERS", 100)
+        monkeypatch.setattr("prumo.money.sources.documents._JSON_CHARACTERS", 100)
         with pytest.raises(InputError, match="give the CSV file of the same list"):
             read(tmp_path, lists.EXAMPLES["aws"][1])
 

@@ -12,8 +12,9 @@ import pytest
 from prumo import http
 from prumo.errors import InputError
 from prumo.money.catalog import load_catalog, own_prices
-from prumo.money.services import ENDPOINTS
-from prumo.money.update import Outcome, Wish, update
+from prumo.money.lint import Problem
+from prumo.money.sources import fetching_sources
+from prumo.money.update import Outcome, UpdateRequest, update
 from support import price_lists as lists
 from support.heard_progress import Heard
 from support.price_server import Trouble
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 TODAY = date(2026, 11, 16)
 AZURE = "/api/retail/prices"
-T4 = Wish(("azure",), ("eastus",), ("Standard_NC4as_T4_v3",))
+T4 = UpdateRequest(("azure",), ("eastus",), ("Standard_NC4as_T4_v3",))
 SAGEMAKER = "/offers/v1.0/aws/AmazonSageMaker/20260925000313/us-east-1/index.json"
 EC2 = "/offers/v1.0/aws/AmazonEC2/20260925000313/us-east-1/index.csv"
 CATALOG = "/catalogs/v8/gcp/vms.csv"
@@ -66,43 +67,43 @@ def skypilot_serves(service: Service) -> None:
     )
 
 
-def one(wish: Wish, heard: Heard | None = None) -> Outcome:
-    (outcome,) = update(wish, heard or Heard(), TODAY)
+def one(request: UpdateRequest, heard: Heard | None = None) -> Outcome:
+    (outcome,) = update(request, heard or Heard(), TODAY)
     return outcome
 
 
-def taken(wish: Wish, heard: Heard | None = None) -> Intake:
-    outcome = one(wish, heard)
+def taken(request: UpdateRequest, heard: Heard | None = None) -> Intake:
+    outcome = one(request, heard)
     assert outcome.intake, outcome.failure
     return outcome.intake
 
 
 SERVING = {"azure": azure_serves, "aws": aws_serves, "skypilot": skypilot_serves}
-WISHES = {
+REQUESTS = {
     "azure": T4,
-    "aws": Wish(("sagemaker",), ("us-east-1",), ("ml.m5.xlarge",)),
-    "skypilot": Wish(("gcp",), ("us-central1",), ("tpu-v2-8",)),
+    "aws": UpdateRequest(("sagemaker",), ("us-east-1",), ("ml.m5.xlarge",)),
+    "skypilot": UpdateRequest(("gcp",), ("us-central1",), ("tpu-v2-8",)),
 }
 
 
-def test_every_endpoint_is_tested() -> None:
-    assert SERVING.keys() == WISHES.keys() == ENDPOINTS.keys()
+def test_every_source_is_tested() -> None:
+    assert SERVING.keys() == REQUESTS.keys() == fetching_sources().keys()
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS)
-class TestEveryEndpoint:
+@pytest.mark.parametrize("source", SERVING)
+class TestEverySource:
     """What holds for each public service."""
 
     def test_gives_what_was_asked_for_with_a_date_and_a_source(
-        self, endpoint: str, service: Service
+        self, source: str, service: Service
     ) -> None:
-        SERVING[endpoint](service)
-        wish = WISHES[endpoint]
-        (price,) = taken(wish).kept
+        SERVING[source](service)
+        request = REQUESTS[source]
+        (price,) = taken(request).kept
         assert ((price.provider,), (price.region,), (price.sku,)) == (
-            wish.providers,
-            wish.regions,
-            wish.skus,
+            request.providers,
+            request.regions,
+            request.skus,
         )
         assert price.as_of
         assert price.source
@@ -118,52 +119,52 @@ class TestEveryEndpoint:
         ids=["throttled", "failing", "cut off", "throttled until a date"],
     )
     def test_is_asked_again_after_a_passing_fault(
-        self, endpoint: str, troubles: list[Trouble], service: Service
+        self, source: str, troubles: list[Trouble], service: Service
     ) -> None:
-        SERVING[endpoint](service)
+        SERVING[source](service)
         service.troubles = list(troubles)
         heard = Heard()
-        assert taken(WISHES[endpoint], heard).kept
+        assert taken(REQUESTS[source], heard).kept
         assert len([line for line in heard.said if "trying again in" in line]) == len(troubles)
 
     @pytest.mark.parametrize("trouble", [Trouble(503), Trouble(given_bytes=3)])
     def test_is_given_up_in_the_end_and_known_prices_stay(
-        self, endpoint: str, trouble: Trouble, service: Service, cache: Path
+        self, source: str, trouble: Trouble, service: Service, cache: Path
     ) -> None:
-        SERVING[endpoint](service)
-        taken(WISHES[endpoint])
+        SERVING[source](service)
+        taken(REQUESTS[source])
         before = {file: file.read_bytes() for file in cache.rglob("*.csv")}
         service.asked.clear()
         service.troubles = [trouble] * 50
-        outcome = one(WISHES[endpoint])
+        outcome = one(REQUESTS[source])
         assert "4 times; the prices known so far are kept" in outcome.failure
         assert len(service.asked) == 4
         assert {file: file.read_bytes() for file in cache.rglob("*.csv")} == before
 
     def test_a_page_that_is_gone_is_not_asked_for_again(
-        self, endpoint: str, service: Service
+        self, source: str, service: Service
     ) -> None:
-        assert "404 Not Found" in one(WISHES[endpoint]).failure
+        assert "404 Not Found" in one(REQUESTS[source]).failure
         assert len(service.asked) == 1
 
     def test_no_network_is_told_at_once(
-        self, endpoint: str, service: Service, monkeypatch: pytest.MonkeyPatch
+        self, source: str, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         for name in ("AZURE_PRICES", "AWS_PRICES", "SKYPILOT_PRICES", "SKYPILOT_COMMITS"):
             monkeypatch.setenv(f"PRUMO_{name}_URL", "http://name.invalid")
-        assert "http://name.invalid/" in one(WISHES[endpoint]).failure.replace(
+        assert "http://name.invalid/" in one(REQUESTS[source]).failure.replace(
             "invalid:", "invalid/"
         )
         assert service.asked == []
 
     def test_a_silent_service_is_not_waited_for(
-        self, endpoint: str, service: Service, monkeypatch: pytest.MonkeyPatch
+        self, source: str, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        SERVING[endpoint](service)
+        SERVING[source](service)
         monkeypatch.setattr(http, "TIMEOUT_SECONDS", 0.25)
         service.troubles = [Trouble(delay_seconds=0.6)]
         heard = Heard()
-        assert taken(WISHES[endpoint], heard).kept
+        assert taken(REQUESTS[source], heard).kept
         assert any("timed out; trying again" in line for line in heard.said)
 
 
@@ -218,7 +219,7 @@ def test_many_skus_are_asked_for_in_portions(service: Service) -> None:
     azure_serves(service)
     skus = tuple(f"Standard_D{number}s_v5" for number in range(25))
     heard = Heard()
-    taken(Wish(("azure",), ("eastus",), skus), heard)
+    taken(UpdateRequest(("azure",), ("eastus",), skus), heard)
     assert [asked.count("armSkuName eq") for asked in service.asked] == [10, 10, 5]
     assert heard.said[0].startswith("azure: azure has no price in eastus of Standard_D0s_v5, ")
 
@@ -230,11 +231,11 @@ def test_what_the_catalog_knows_of_a_machine_is_filled_in(service: Service) -> N
     assert load_catalog().named("azure/Standard_NC4as_T4_v3@eastus") == price
 
 
-def test_without_wishes_everything_that_the_catalog_has_is_asked_for(service: Service) -> None:
+def test_without_options_everything_that_the_catalog_has_is_asked_for(service: Service) -> None:
     azure_serves(service)
     aws_serves(service)
     skypilot_serves(service)
-    outcomes = {outcome.provider: outcome for outcome in update(Wish(), Heard(), TODAY)}
+    outcomes = {outcome.provider: outcome for outcome in update(UpdateRequest(), Heard(), TODAY)}
     assert outcomes.keys() == {"aws", "azure", "gcp", "sagemaker"}
     assert "404" in outcomes["aws"].failure
     assert [outcomes[name].intake is not None for name in ("azure", "gcp", "sagemaker")] == [
@@ -247,51 +248,65 @@ def test_without_wishes_everything_that_the_catalog_has_is_asked_for(service: Se
 def test_a_catalog_on_github_is_as_old_as_its_last_commit(service: Service) -> None:
     skypilot_serves(service)
     heard = Heard()
-    intake = taken(Wish(("gcp",), ("us-central1",), every_sku=True), heard)
+    intake = taken(UpdateRequest(("gcp",), ("us-central1",), every_sku=True), heard)
     assert [(price.sku, price.as_of) for price in intake.kept] == [("tpu-v2-8", date(2024, 8, 19))]
-    assert {finding.problem.title for finding in intake.left_out} == {"sentinel"}
+    assert {finding.problem for finding in intake.left_out} == {Problem.SENTINEL}
     assert service.asked[0] == "/commits?path=catalogs/v8/gcp/vms.csv&per_page=1"
     assert heard.said[0].startswith("gcp: Google's own price list needs an API key")
 
 
 def test_an_older_catalog_does_not_hide_a_newer_price(service: Service) -> None:
     skypilot_serves(service)
-    taken(WISHES["skypilot"])
+    taken(REQUESTS["skypilot"])
     assert load_catalog().named("gcp/tpu-v2-8@us-central1").on_demand == 4.5
 
 
 def test_the_list_of_ec2_is_read_as_csv(service: Service) -> None:
     aws_serves(service)
-    wish = Wish(("aws",), ("us-east-1",), ("g4dn.xlarge",), endpoint="aws")
-    (price,) = taken(wish).kept
+    request = UpdateRequest(("aws",), ("us-east-1",), ("g4dn.xlarge",), source="aws")
+    (price,) = taken(request).kept
     assert (price.on_demand, price.accelerator, price.as_of) == (0.526, "T4", date(2026, 9, 25))
     assert service.asked[-1] == EC2
 
 
 @pytest.mark.parametrize(
-    ("wish", "reason"),
+    ("asked", "reason"),
     [
-        (Wish(("lambda",)), "nothing of it is in the catalog yet: say --region"),
-        (Wish(("lambda",), ("us-east-1",)), "nothing of it is in the catalog yet: say --sku or"),
-        (Wish(("gcp",), endpoint="aws"), "the AWS price list has no prices of 'gcp'; known: aws,"),
-        (Wish(("sagemaker",), ("us-east-9",)), "AmazonSageMaker is not sold in 'us-east-9'; did"),
-        (Wish(("sagemaker",), skus=("ml.no",)), "aws has none of the prices that were asked for"),
+        (UpdateRequest(("lambda",)), "nothing of it is in the catalog yet: say --region"),
+        (
+            UpdateRequest(("lambda",), ("us-east-1",)),
+            "nothing of it is in the catalog yet: say --sku or",
+        ),
+        (
+            UpdateRequest(("gcp",), source="aws"),
+            "the AWS price list has no prices of 'gcp'; known: aws,",
+        ),
+        (
+            UpdateRequest(("sagemaker",), ("us-east-9",)),
+            "AmazonSageMaker is not sold in 'us-east-9'; did",
+        ),
+        (
+            UpdateRequest(("sagemaker",), skus=("ml.no",)),
+            "aws has none of the prices that were asked for",
+        ),
     ],
 )
-def test_a_wish_that_cannot_be_fulfilled_is_told(wish: Wish, reason: str, service: Service) -> None:
+def test_a_request_that_cannot_be_fulfilled_is_told(
+    asked: UpdateRequest, reason: str, service: Service
+) -> None:
     aws_serves(service)
-    assert reason in one(wish).failure
+    assert reason in one(asked).failure
 
 
 def test_an_unknown_service_is_refused() -> None:
     with pytest.raises(InputError, match="did you mean 'azure'"):
-        update(Wish(endpoint="azur"), Heard(), TODAY)
+        update(UpdateRequest(source="azur"), Heard(), TODAY)
 
 
 def test_an_index_that_changed_its_form_is_told(service: Service) -> None:
     aws_serves(service)
     service.pages["/offers/v1.0/aws/index.json"] = "[]"
-    failure = one(WISHES["aws"]).failure
+    failure = one(REQUESTS["aws"]).failure
     assert "has no offers/AmazonSageMaker/currentRegionIndexUrl any more" in failure
 
 
@@ -300,7 +315,7 @@ def test_an_index_of_regions_that_changed_its_form_is_told(content: str, service
     aws_serves(service)
     path = "/offers/v1.0/aws/AmazonSageMaker/current/region_index.json"
     service.pages[path] = content
-    assert f"{path}: has no " in one(WISHES["aws"]).failure
+    assert f"{path}: has no " in one(REQUESTS["aws"]).failure
 
 
 def test_a_link_that_is_no_address_is_told(service: Service) -> None:
@@ -312,5 +327,5 @@ def test_a_link_that_is_no_address_is_told(service: Service) -> None:
 def test_a_catalog_without_a_date_is_not_taken(service: Service) -> None:
     skypilot_serves(service)
     service.pages["/commits"] = "[]"
-    assert "does not say when the catalog last changed" in one(WISHES["skypilot"]).failure
+    assert "does not say when the catalog last changed" in one(REQUESTS["skypilot"]).failure
     assert own_prices() == []

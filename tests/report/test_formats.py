@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from prumo.errors import StorageError
-from prumo.money.kept_prices import Prices, write_prices
+from prumo.money.study_prices import Prices, write_prices
 from prumo.report.content import assemble
 from prumo.report.formats import FORMATS, open_format, write_formats
 from prumo.report.formats.content import Telling

@@ -9,7 +9,7 @@ import pytest
 
 from prumo.errors import InputError, StorageError
 from prumo.money.billing import Exchange
-from prumo.money.kept_prices import (
+from prumo.money.study_prices import (
     Prices,
     machine_label,
     named_prices,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.results.tables import Results
 from prumo.results.trained import trained_architectures
-from prumo.study.architecture import Architecture
+from prumo.study.network import Architecture
 from support.result_factory import ResultFactory
 
 if TYPE_CHECKING:

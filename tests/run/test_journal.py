@@ -73,14 +73,14 @@ def test_what_the_worker_states_itself_comes_first(tmp_path: Path) -> None:
 def test_a_growing_journal_is_counted_as_it_grows(tmp_path: Path) -> None:
     path = tmp_path / "j"
     counter = EpochCounter(path)
-    counter.advance()
+    counter.has_progressed()
     assert counter.epochs == 0
     write(path, epoch(1, 1.0), end='{"event": "epoch"')
-    counter.advance()
+    counter.has_progressed()
     assert counter.epochs == 1
     with path.open("a") as file:
         file.write(', "epoch": 2}\n')
-    counter.advance()
+    counter.has_progressed()
     assert counter.epochs == 2
 
 

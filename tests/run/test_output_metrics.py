@@ -12,6 +12,8 @@ from prumo.run.workloads.command import read_output_metrics
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prumo.study.command import Keep
+
 LOG = """\
 loading
 {"loss": 2.0, "epoch": 1, "name": "a", "done": false}
@@ -48,7 +50,7 @@ def test_named_groups_give_figures(log: Path) -> None:
     ("keep", "value"),
     [("first", 0.5), ("last", 0.7), ("min", 0.5), ("max", 0.7), ("sum", 1.2), ("mean", 0.6)],
 )
-def test_the_study_says_which_of_several_values_counts(log: Path, keep: str, value: float) -> None:
+def test_the_study_says_which_of_several_values_counts(log: Path, keep: Keep, value: float) -> None:
     found = read_output_metrics(
         log, json_lines=False, patterns=[r"\((?P<s>[\d.]+) s\)"], keep={"s": keep}
     )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from prumo.results.equality import NoAnswer
 from prumo.run.proof import Question, prove
-from prumo.study.architecture import Architecture
+from prumo.study.network import Architecture
 from support.shell_worker import shell_environment
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from prumo.money.billing import Rate
-from prumo.money.kept_prices import Prices, write_prices
 from prumo.money.price import Kind, Purchase, Unit
+from prumo.money.study_prices import Prices, write_prices
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, nodes
 
-from prumo.money.billing import RULES
 from prumo.report.language import UNITS
 from prumo.report.sentence import verdict_words
 from prumo.report.warnings import WarningKind
@@ -138,7 +137,6 @@ def _in_enumerations() -> Iterator[Spoken]:
         [state.value for state in ProofState],
         [str(verdict_words(verdict.value)) for verdict in Verdict],
         [advice.value for advice in WarningKind],
-        [rule.words for rule in RULES.values()],
         [title for title, _, _ in GPU_TITLES.values()],
         [grade.title for grade in Grade],
         [urgency.label for urgency in Urgency],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     amount,
     billing_options,
@@ -21,11 +21,12 @@ from prumo.cli.options import (
     settings_with,
 )
 from prumo.errors import InputError, did_you_mean
-from prumo.money.advice import Need, Strategy, epochs_remark, over_epochs
-from prumo.money.cost import cost_settings, costing, currencies, with_notes
+from prumo.money.advice import Need, Strategy, over_epochs
+from prumo.money.cost import cost_settings, costing, currencies, in_folder
 from prumo.money.price import Purchase
-from prumo.money.study_prices import asked_rates, no_prices, pricing_day
+from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
 from prumo.report.advice import advice_document, advice_report, print_advice
+from prumo.report.cost_sentences import epochs_remark
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results, runs_where
 
@@ -69,7 +70,7 @@ if TYPE_CHECKING:
 @billing_options
 @click.option(
     "--confidence",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    type=FiniteFloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="From which chance on something is called sure.",
@@ -107,14 +108,13 @@ def command(  # noqa: PLR0913 (one argument per option)
     results = Results(folder)
     asked = asked_rates(results, [price] if price else [], Purchase(purchase) if purchase else None)
     rates = next(iter(asked.values()))
-    kept_exchange = results.prices.exchange if results.prices else None
     runs = runs_where(results, only)
-    costs = with_notes(
+    costs = in_folder(
         costing(
             runs if epochs is None else over_epochs(runs, epochs),
             rates,
             settings_with(cost_settings(results), setup=setup, idle=idle, rental=rental),
-            exchange_of(currency, rate, rate_date) or kept_exchange,
+            exchange_of(currency, rate, rate_date) or kept_exchange(results),
         ),
         results,
         pricing_day(results, is_kept=price is None and purchase is None),
@@ -133,7 +133,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         report = replace(report, remarks=(epochs_remark(epochs), *report.remarks))
     language = language_of(tag)
     if as_json:
-        click.echo(json.dumps(advice_document(report, language), indent=1))
+        print_json(advice_document(report, language))
     else:
         print_advice(report, table_console(), language)
 

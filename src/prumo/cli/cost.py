@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     billing_options,
     confidence_option,
@@ -19,9 +19,9 @@ from prumo.cli.options import (
     settings_with,
 )
 from prumo.errors import InputError
-from prumo.money.cost import cost_settings, costing, with_notes
+from prumo.money.cost import cost_settings, costing, in_folder
 from prumo.money.price import Purchase
-from prumo.money.study_prices import asked_rates, no_prices, pricing_day
+from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
 from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 @billing_options
 @click.option(
     "--grid",
-    type=click.FloatRange(0),
+    type=FiniteFloatRange(0),
     metavar="GRAMS",
     help="CO2 of a kWh where the machine stands, in grams.",
 )
 @click.option(
     "--watts-per-core",
-    type=click.FloatRange(0, min_open=True),
+    type=FiniteFloatRange(0, min_open=True),
     metavar="WATTS",
     help="For an estimate of energy where the machine did not count it.",
 )
@@ -97,12 +97,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     asked = asked_rates(results, prices, Purchase(purchase) if purchase else None)
     if not prices and not any(asked.values()):
         raise InputError(no_prices(results))
-    kept_exchange = results.prices.exchange if results.prices else None
-    exchange = exchange_of(currency, rate, rate_date) or kept_exchange
+    exchange = exchange_of(currency, rate, rate_date) or kept_exchange(results)
     day = pricing_day(results, is_kept=not prices and purchase is None)
     reports = [
         cost_report(
-            with_notes(costing(results.runs(), rates, settings, exchange), results, day),
+            in_folder(costing(results.runs(), rates, settings, exchange), results, day),
             results.factors,
             confidence,
             title,
@@ -114,6 +113,6 @@ def command(  # noqa: PLR0913 (one argument per option)
         click.echo(cost_csv(reports), nl=False)
     elif as_json:
         documents = [cost_document(report, language) for report in reports]
-        click.echo(json.dumps({"study": results.study_name, "costs": documents}, indent=1))
+        print_json({"study": results.study_name, "costs": documents})
     else:
         print_costs(reports, table_console(), language)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import exchange_of, exchange_options, language_option, purchase_option
 from prumo.errors import InputError, UnavailableError, did_you_mean
 from prumo.forecast.estimate import Training, estimate
@@ -23,9 +22,6 @@ from prumo.study.network import find_network
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
-
-if TYPE_CHECKING:
-    from prumo.money.price import Price
 
 
 @click.command(
@@ -90,7 +86,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     if batch_size > training.images:
         raise InputError(f"a batch size of {batch_size} is more than {training.images} images")
     bought = Purchase(purchase or Purchase.ON_DEMAND)
-    price = _price(machine, region, bought)
+    price = load_catalog().cheapest(machine, region, bought)
     exchange = exchange_of(currency, rate, rate_date)
     told = estimate(training, price, rate_of(price, bought), [Results(path) for path in earlier])
     if told is None:
@@ -112,22 +108,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
             "measured_runs": told.runs,
             "sentences": said,
         }
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     else:
         for sentence in said:
             click.echo(sentence)
-
-
-def _price(machine: str, region: str | None, purchase: Purchase) -> Price:
-    """The price of a machine in a region, or where it is cheapest."""
-    catalog = load_catalog()
-    if region or "@" in machine:
-        return catalog.named(f"{machine}@{region}" if region else machine)
-    sold = [
-        price
-        for price in catalog.prices
-        if f"{price.provider}/{price.sku}" == machine and price.amount(purchase) is not None
-    ]
-    if not sold:
-        return catalog.named(machine)
-    return min(sold, key=lambda price: price.amount(purchase) or 0.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prumo.study.starter import STARTER_KINDS, StarterKind, write_starter
+from prumo.study.document import STARTER_KINDS, StarterKind, write_starter
 
 
 @click.command("new", epilog="Example:  prumo new study.yaml && prumo plan study.yaml")

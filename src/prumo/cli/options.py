@@ -1,4 +1,4 @@
-"""The options of commands that turn time into money."""
+"""Options that several commands share, and how their values are read."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.money.billing import Exchange, currency_code
 from prumo.money.price import Purchase
-from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.study import load
 
 if TYPE_CHECKING:
@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 
     from prumo.study import CostSettings, Study
 
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+# The `DEFAULT_CONFIDENCE` of statistics, without the import of SciPy in every command.
+CONFIDENCE = 0.95
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)")
 # With three digits behind it, a comma may stand between thousands.
 _THOUSANDS = re.compile(r"\d+,\d{3}")
+# Somewhere on Earth it is tomorrow already.
+DAYS_AHEAD = timedelta(days=1)
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]{3})?")
 
 
@@ -81,8 +87,8 @@ def amount(text: str) -> Amount:
 
 confidence_option = click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=DEFAULT_CONFIDENCE,
+    type=FiniteFloatRange(0, 1, min_open=True, max_open=True),
+    default=CONFIDENCE,
     show_default=True,
     help="Confidence of intervals and verdicts.",
 )
@@ -97,13 +103,6 @@ language_option = click.option(
     metavar="TAG",
     help="Language of the texts and numbers: en or pt-BR.  [env: PRUMO_LANG]",
 )
-
-
-if TYPE_CHECKING:
-    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-# Somewhere on Earth it is tomorrow already.
-DAYS_AHEAD = timedelta(days=1)
 
 
 purchase_option = click.option(

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import shown_progress
-from prumo.cli.price_table import (
-    finding_json,
-    intake_json,
-    price_json,
-    print_findings,
-    print_intake,
-    print_price,
-    print_prices,
-)
+from prumo.cli.console import print_json, shown_progress, table_console
+from prumo.cli.numbers import FiniteFloat
+from prumo.errors import InputError
+from prumo.exit_codes import ExitCode
 from prumo.money.catalog import (
     Search,
     find,
@@ -30,14 +23,23 @@ from prumo.money.catalog import (
 )
 from prumo.money.lint import MAX_AGE_DAYS, lint
 from prumo.money.price import Kind, Purchase
-from prumo.money.services import ENDPOINTS
-from prumo.money.sources import SOURCES, read_files
-from prumo.money.sources.document import Origin
-from prumo.money.update import Wish, take_in
+from prumo.money.sources import fetching_sources, read_files
+from prumo.money.sources.documents import Origin
+from prumo.money.update import UpdateRequest, take_in
 from prumo.money.update import update as update_prices
+from prumo.plugins import PRICE_SOURCES
+from prumo.report.prices import (
+    failure_of,
+    finding_json,
+    intake_json,
+    no_usable_price,
+    price_json,
+    print_findings,
+    print_intake,
+    print_price,
+    print_prices,
+)
 
-SOME_WRONG = 1
-SOME_FAILED = 2
 _LIMIT = 100
 
 EPILOG = """\b
@@ -57,7 +59,10 @@ _limit = click.option(
     help="Most rows that are shown; 0 shows all.",
 )
 _form = click.option(
-    "--from", "form", type=click.Choice(list(SOURCES)), help="The form; told by itself if it can."
+    "--from",
+    "source",
+    type=click.Choice(PRICE_SOURCES.names()),
+    help="What kind of price list it is.  [default: recognised by how FILE begins]",
 )
 _provider_of_file = click.option(
     "--provider", default="", help="Whose prices they are, where the file does not say."
@@ -90,17 +95,21 @@ def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
     if as_json:
         _print_json([price_json(price) for price in prices])
     else:
-        print_prices(prices, limit)
+        print_prices(prices, limit, table_console())
         click.echo("`prumo price lint` tells which of them are old or doubtful")
 
 
 @command.command("find", epilog="Example:  prumo price find --gpu T4 --max 1.0 --spot")
 @click.option("--gpu", default="", help="The accelerator: T4, A100, tpu-v5litepod.")
-@click.option("--max", "maximum", type=float, help="The most that it may cost, for its unit.")
+@click.option(
+    "--max", "maximum", type=FiniteFloat(), help="The most that it may cost, for its unit."
+)
 @click.option("--provider", default="", help="Only of this provider.")
 @click.option("--region", default="", help="Only in this region.")
-@click.option("--vcpus", type=float, help="At least so many vCPUs.")
-@click.option("--memory", "memory_gib", type=float, metavar="GIB", help="At least so much memory.")
+@click.option("--vcpus", type=FiniteFloat(), help="At least so many vCPUs.")
+@click.option(
+    "--memory", "memory_gib", type=FiniteFloat(), metavar="GIB", help="At least so much memory."
+)
 @click.option("--spot", is_flag=True, help="By the price of a spot machine.")
 @click.option(
     "--kind",
@@ -140,7 +149,7 @@ def find_prices(  # noqa: PLR0913 (one for each option)
     if as_json:
         _print_json([price_json(price) for price in found])
     else:
-        print_prices(found, limit)
+        print_prices(found, limit, table_console())
         if others := other_currencies(prices, search):
             left_out = " and ".join(others)
             click.echo(f"amounts in {left_out} are left out by --currency {currency}")
@@ -184,7 +193,7 @@ def show(name: str, region: str, as_json: bool) -> None:
 @_json
 def lint_prices(  # noqa: PLR0913 (one for each option)
     files: tuple[Path, ...],
-    form: str | None,
+    source: str | None,
     provider: str,
     as_of: datetime | None,
     max_age_days: int,
@@ -192,7 +201,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
 ) -> None:
     """Tell what is wrong or doubtful in FILE, or in the catalog.
 
-    Zeros, negative amounts, made-up amounts, spot dearer than on demand, duplicates, missing or
+    Zeros, negative amounts, made-up amounts, spot above on demand, duplicates, missing or
     old dates, missing sources, unknown currencies.
 
     Exit codes: 0 nothing is wrong in FILE or in prices of your own (what is old in the shipped
@@ -200,7 +209,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
     """
     today = _today()
     if files:
-        prices = read_files(files, form or "", Origin(provider, _day(as_of)))
+        prices = read_files(files, source or "", Origin(provider, _day(as_of)))
         own, shipped = lint(prices, today, max_age_days), []
         count, title = len(prices), ", ".join(file.name for file in files)
     else:
@@ -221,7 +230,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
         print_findings(own, title)
         click.echo(f"{count} prices, {len(own) + len(shipped)} findings")
     if own:
-        sys.exit(SOME_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 @command.command("import", epilog="Example:  prumo price import gcp/vms.csv --as-of 2026-11-14")
@@ -234,7 +243,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
 @_json
 def import_prices(
     files: tuple[Path, ...],
-    form: str | None,
+    source: str | None,
     provider: str,
     as_of: datetime | None,
     as_json: bool,
@@ -245,8 +254,10 @@ def import_prices(
     Azure Retail Prices API (JSON), and plain tables (CSV). Rows that are of no use are left out and
     told.
     """
-    prices = read_files(files, form or "", Origin(provider, _day(as_of)))
+    prices = read_files(files, source or "", Origin(provider, _day(as_of)))
     intake = take_in(prices, ", ".join(map(str, files)), _today())
+    if not intake.kept:
+        raise InputError(no_usable_price(intake))
     if as_json:
         _print_json(intake_json(intake))
     else:
@@ -260,8 +271,8 @@ def import_prices(
 @click.option("--all", "every_sku", is_flag=True, help="Of every SKU that the provider has there.")
 @click.option(
     "--from",
-    "endpoint",
-    type=click.Choice(list(ENDPOINTS)),
+    "source",
+    type=click.Choice(list(fetching_sources())),
     help="Whom to ask.  [default: azure for azure, aws for sagemaker, else skypilot]",
 )
 @_json
@@ -270,7 +281,7 @@ def update(  # noqa: PLR0913 (one for each option)
     regions: tuple[str, ...],
     skus: tuple[str, ...],
     every_sku: bool,
-    endpoint: str | None,
+    source: str | None,
     as_json: bool,
 ) -> None:
     """Fetch prices from public services; no account is needed.
@@ -279,29 +290,30 @@ def update(  # noqa: PLR0913 (one for each option)
     list (EC2's is 300 MB for each region, without spot prices) and SkyPilot's catalogs on GitHub
     are asked. What fails leaves the known prices as they are.
     """
-    wish = Wish(providers, regions, skus, every_sku, endpoint or "")
+    request = UpdateRequest(providers, regions, skus, every_sku, source or "")
     with shown_progress() as progress:
-        outcomes = update_prices(wish, progress, _today())
+        outcomes = update_prices(request, progress, _today())
+    failures = {outcome.provider: failure_of(outcome) for outcome in outcomes}
     if as_json:
         _print_json(
             {
                 outcome.provider: intake_json(outcome.intake)
-                if outcome.intake
-                else {"failure": outcome.failure}
+                if outcome.intake and not failures[outcome.provider]
+                else {"failure": failures[outcome.provider]}
                 for outcome in outcomes
             }
         )
     for outcome in outcomes:
-        if outcome.failure:
-            click.echo(f"prumo: {outcome.provider}: {outcome.failure}", err=True)
+        if failure := failures[outcome.provider]:
+            click.echo(f"prumo: {outcome.provider}: {failure}", err=True)
         elif outcome.intake and not as_json:
             print_intake(outcome.intake, outcome.provider)
-    if any(outcome.failure for outcome in outcomes):
-        sys.exit(SOME_FAILED)
+    if any(failures.values()):
+        sys.exit(ExitCode.BAD_INPUT)
 
 
 def _print_json(content: object) -> None:
-    click.echo(json.dumps(content, indent=2))
+    print_json(content)
 
 
 def _today() -> date:

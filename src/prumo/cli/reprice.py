@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import exchange_of, exchange_options, purchase_option
 from prumo.errors import InputError
 from prumo.money.cost import cost_settings
-from prumo.money.kept_prices import EVERY_MACHINE
 from prumo.money.price import Purchase
-from prumo.money.study_prices import Repricing, reprice
+from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
 from prumo.report.cost_notes import age_notes
+from prumo.report.cost_sentences import exchange_message, rate_message
 from prumo.results.folder import ResultsFolder
 from prumo.results.tables import Results
 
@@ -63,15 +64,15 @@ def command(  # noqa: PLR0913 (one argument per option)
     with ResultsFolder.existing(folder).locked():
         prices = reprice(folder, results.study, change)
     if as_json:
-        click.echo(prices.model_dump_json(indent=1))
+        print_json(prices)
         return
     exact = cost_settings(results).rental == "shared"
     for label, kept in prices.rates.items():
-        click.echo(f"{label or 'all machines'}: {kept.message(exact=exact)}")
+        click.echo(f"{label or 'all machines'}: {rate_message(kept, exact=exact)}")
     for note in age_notes(prices.rates, prices.made):
         click.echo(str(note))
     if prices.exchange is not None:
-        click.echo(f"exchange: {prices.exchange.message()}")
+        click.echo(f"exchange: {exchange_message(prices.exchange)}")
 
 
 def _named(machines: Sequence[str]) -> dict[str, str]:

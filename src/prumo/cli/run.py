@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from contextlib import contextmanager
@@ -11,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import load_study, scale_option
+from prumo.exit_codes import ExitCode
+from prumo.files import json_text
 from prumo.results.record import Verdict
 from prumo.run.events import (
     Activity,
@@ -24,6 +26,7 @@ from prumo.run.events import (
     StudyStarted,
 )
 from prumo.run.execution import Selection
+from prumo.run.executors import DEFAULT_EXECUTOR
 from prumo.run.schedule import Remaining
 from prumo.run.study_run import default_results, missing_runs, run_study
 
@@ -154,7 +157,7 @@ class JsonProgress:
             if event.text == self._activity:
                 return
             self._activity = event.text
-        click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
+        print_json(_as_dict(event), one_line=True)
 
 
 def _as_dict(event: Event) -> dict[str, object]:
@@ -223,10 +226,6 @@ def _clock(seconds: float) -> str:
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
 
 
-INTERRUPTED = 130
-SOME_FAILED = 1
-
-
 @click.command(
     epilog="Example:  prumo run study.yaml --only 'batch_size <= 64 and network == rede1'"
 )
@@ -251,6 +250,13 @@ SOME_FAILED = 1
     default=True,
     help="Whether to prove first that compared frameworks train the same networks.",
 )
+@click.option(
+    "--executor",
+    default=DEFAULT_EXECUTOR,
+    metavar="NAME",
+    show_default=True,
+    help="Where to carry out the runs; packages can add more.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list what would be started.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line, for programs.")
 def command(  # noqa: PLR0913 (each option is an argument)
@@ -262,6 +268,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     replications: int | None,
     retry_failed: bool,
     check: bool,
+    executor: str,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -284,12 +291,13 @@ def command(  # noqa: PLR0913 (each option is an argument)
     again = ["prumo", "run", str(study_file), "--results", str(folder)]
     again += ["--scale", scale] if scale else []
     again += [] if check else ["--no-check"]
+    again += [] if executor == DEFAULT_EXECUTOR else ["--executor", executor]
     with open_progress(again, folder, as_json=as_json) as listener:
-        ended = run_study(study, folder, listener, selection, check=check)
+        ended = run_study(study, folder, listener, selection, check=check, executor_name=executor)
     if ended.interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):
-        sys.exit(SOME_FAILED)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _planned(run: Run, *, as_json: bool) -> str:
@@ -297,6 +305,6 @@ def _planned(run: Run, *, as_json: bool) -> str:
     factors = dict(run.scenario.factors)
     if as_json:
         told = {"event": "planned", "run": run.name, "factors": factors}
-        return json.dumps(told, ensure_ascii=False)
+        return json_text(told, indent=None)
     levels = " ".join(f"{name}={level}" for name, level in factors.items())
     return f"{run.name}\t{levels}"

@@ -1,7 +1,7 @@
 """Data sets on the controller's side: found, checked, prepared once for all frameworks, fetched.
 
-A room of its own beside `environment`: both keep in the cache what runs need and only the
-controller can make. The worker's `data` then only maps the prepared arrays.
+Like `environments`, it keeps in the cache what runs need and only the controller can make. The
+worker's `data` only maps the prepared arrays.
 """
 
 from prumo.datasets.download import Known, known_sets

@@ -1,4 +1,4 @@
-"""One file over HTTP: continued where it stopped, checked before it gets its name."""
+"""Downloads of known data sets: continued where they stopped, checked before they get a name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
-from prumo.http import SCHEMES, BrokenConnectionError, chunks, opened
-from prumo.progress import Advance, Silent
+from prumo.http import SCHEMES, BrokenConnectionError, RetryPolicy, chunks, opened, retry
+from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 PARTIAL = ".part"
-_ATTEMPTS = 3
+# At once: what was fetched is kept, and the next request only asks for the rest.
+_RETRIES = RetryPolicy(attempts=3, first_wait_seconds=0.0)
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-")
 
 
@@ -43,7 +44,7 @@ class _Wrong(_Refused):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that is known by its checksum, wherever it lies."""
+    """A file that is known by its checksum, wherever it is."""
 
     name: str
     bytes: int
@@ -51,12 +52,12 @@ class RemoteFile:
 
 
 def download(
-    file: RemoteFile, places: Sequence[str], folder: Path, tell: Callable[[int], None]
+    file: RemoteFile, places: Sequence[str], folder: Path, report: Callable[[int], None]
 ) -> bool:
     """Bring a file into a folder, from the first place that gives it; False if it was there.
 
-    `tell` hears how many bytes are there so far. What was fetched of a file stays beside it as
-    `.part`, and the next call goes on from there.
+    `report` is called with how many bytes are there so far. What was fetched of a file stays
+    beside it as `.part`, and the next call goes on from there.
     """
     target = folder / file.name
     if target.is_file() and _has_checksum(target, file):
@@ -70,7 +71,7 @@ def download(
         for place in places:
             url = f"{place.rstrip('/')}/{file.name}"
             try:
-                _fetch(url, file, stream, tell)
+                _fetch(url, file, stream, report)
             except _Refused as reason:
                 reasons.append(f"\n  {url}: {reason}")
             else:
@@ -136,38 +137,33 @@ def _is_complete(file: RemoteFile, stream: io.BufferedRandom) -> bool:
 
 
 def _fetch(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """Fill the stream from a URL; if what was there does not fit to it, from the beginning."""
     if not url.startswith(SCHEMES):
         raise InputError(f"{url}: only http and https addresses can be fetched from")
     was_begun = stream.seek(0, os.SEEK_END) > 0
     try:
-        _fill(url, file, stream, tell)
+        _fill(url, file, stream, report)
     except _Wrong:
         if not was_begun:
             raise
-        _fill(url, file, stream, tell)
+        _fill(url, file, stream, report)
 
 
 def _fill(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """All that is missing; a broken connection is taken up again a few times."""
-    reason = ""
-    for _ in range(_ATTEMPTS):
-        try:
-            _receive(url, file, stream, tell)
-        except BrokenConnectionError as broken:
-            reason = str(broken)
-            continue
-        _check(file, stream)
-        return
-    raise _Refused(f"{reason}, {_ATTEMPTS} times")
+    try:
+        retry(lambda: _receive(url, file, stream, report), _RETRIES)
+    except BrokenConnectionError as error:
+        raise _Refused(f"{error}, {_RETRIES.attempts} times") from error
+    _check(file, stream)
 
 
 def _receive(
-    url: str, file: RemoteFile, stream: io.BufferedRandom, tell: Callable[[int], None]
+    url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """What one answer gives, at the end of the stream."""
     start = stream.seek(0, os.SEEK_END)
@@ -192,7 +188,7 @@ def _receive(
                 _empty(stream)
                 raise _Wrong(f"gave more than the published {file.bytes} bytes")
             stream.write(chunk)
-            tell(stream.tell())
+            report(stream.tell())
     stream.flush()
 
 
@@ -227,9 +223,6 @@ def _md5(stream: io.BufferedReader | io.BufferedRandom) -> str:
     return digest.hexdigest()
 
 
-_SILENT = Silent()
-
-
 @dataclass(frozen=True)
 class Offer:
     """Where a data set can be fetched, and which files it has."""
@@ -254,16 +247,16 @@ def offers() -> Mapping[str, Offer]:
 
 
 def fetch(
-    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = _SILENT
+    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = SILENT
 ) -> list[Path]:
     """Bring the files of a data set into a folder; `places` come instead of the known ones."""
     offer = offers().get(name)
     if offer is None:
         raise InputError(f"no data set '{name}' can be fetched; {did_you_mean(name, offers())}")
     for file in offer.files:
-        advance = Advance(f"fetching {file.name}", file.bytes, "bytes", progress)
-        if download(file, places or (offer.home, *offer.mirrors), folder, advance.reached):
-            advance.ended()
+        counter = ProgressCounter(f"fetching {file.name}", file.bytes, "bytes", progress)
+        if download(file, places or (offer.home, *offer.mirrors), folder, counter.update):
+            counter.finish()
         else:
             progress.say(f"{folder / file.name} is there already")
     return [folder / file.name for file in offer.files]

@@ -1,11 +1,16 @@
-"""Preparing a data set: decoded, resized and cached once, whole or not there."""
+"""Preparing a data set: decoded, resized and cached once, whole or not there.
+
+A prepared set is known by a hash of the files it came from, and of its size and subset.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -17,21 +22,97 @@ import numpy as np
 
 from prumo import cache as folders
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
-from prumo.datasets.content import Contents, hash_of
 from prumo.datasets.formats import find_source
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
-from prumo.errors import BusyError, InputError, StorageError, did_you_mean
-from prumo.files import write_whole
-from prumo.progress import Advance, Silent
+from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
+from prumo.files import file_sha256, write_json, write_whole
+from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import BinaryIO
 
     from prumo.datasets.source import Pictures, Source
     from prumo.progress import Progress
+
+
+CONTENTS = "contents"
+SETTLED_SECONDS = 2.0
+"""A file that changed later than that may change again without its times showing it."""
+
+
+class Contents:
+    """The contents of data sets; files that did not change since are not read again."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._known: dict[str, str] = {}
+
+    def of(self, source: Source, files: Sequence[Path]) -> str:
+        """A hash of the names and contents of these files of a source."""
+        stats = [_stat(file) for file in files]
+        state = _state(source, files, stats)
+        if state not in self._known:
+            self._known[state] = _kept(state) or self._read(source, files, stats)
+            if max(stat.st_ctime for stat in stats) < time.time() - SETTLED_SECONDS:
+                _keep(state, self._known[state])
+        return self._known[state]
+
+    def _read(self, source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
+        root = source.path if source.path.is_dir() else source.path.parent
+        job = f"reading {source.path}"
+        total_bytes = sum(stat.st_size for stat in stats)
+        self._progress.show(job)
+        counter = ProgressCounter(job, total_bytes, "bytes", self._progress)
+        pairs, done = [], 0
+        for file, stat in zip(files, stats, strict=True):
+            pairs.append((file.relative_to(root).as_posix(), _digest(file)))
+            done += stat.st_size
+            counter.update(done)
+        return hash_of([source.kind, list(source.class_names), pairs])
+
+
+def hash_of(parts: Sequence[object]) -> str:
+    """One hash of many parts."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _state(source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
+    """Changes whenever one of the files does, as far as can be seen without reading them."""
+    marks = [
+        (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        for file, stat in zip(files, stats, strict=True)
+    ]
+    return hash_of([source.kind, str(source.path), list(source.class_names), marks])
+
+
+def _stat(file: Path) -> os.stat_result:
+    try:
+        return file.stat()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _digest(file: Path) -> str:
+    try:
+        return file_sha256(file)
+    except InputError as error:
+        raise DataError(str(error)) from error
+
+
+def _kept(state: str) -> str:
+    try:
+        return (cache_folder() / CONTENTS / state).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _keep(state: str, content: str) -> None:
+    # A cache that cannot be written only costs the reading next time.
+    with contextlib.suppress(OSError, StorageError):
+        write_whole(made_folder(CONTENTS) / state, content)
 
 
 @dataclass(frozen=True)
@@ -66,7 +147,7 @@ class Prepared:
 
 
 def read_card(folder: Path) -> Prepared | None:
-    """The prepared set in a folder; none without a whole card and the arrays that it tells of."""
+    """The prepared set in a folder; none without a whole card and the arrays that it describes."""
     try:
         card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
         card["shape"] = tuple(card["shape"])
@@ -93,7 +174,7 @@ def write_card(prepared: Prepared) -> None:
     """Write down what a folder holds."""
     card = asdict(prepared)
     del card["folder"], card["size_bytes"]
-    write_whole(prepared.folder / CARD_FILE, json.dumps(card, indent=1) + "\n")
+    write_json(prepared.folder / CARD_FILE, card)
 
 
 DATA = "data"
@@ -155,7 +236,6 @@ def sweep() -> None:
 _RULE = 1
 """Changes when the same files would be prepared in another way."""
 _KEY_LENGTH = 16
-_SILENT = Silent()
 
 
 @dataclass(frozen=True)
@@ -184,7 +264,7 @@ class _Choice:
 
 
 def prepare(
-    request: Request, progress: Progress = _SILENT, contents: Contents | None = None
+    request: Request, progress: Progress = SILENT, contents: Contents | None = None
 ) -> Prepared:
     """The prepared set that answers a request, made now if it is not there yet.
 
@@ -248,7 +328,7 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
     folder.mkdir()
     size = f"{choice.shape[1]}x{choice.shape[2]}"
     job = f"preparing {prepared.dataset} at {size}"
-    advance = Advance(job, prepared.images, "images", progress)
+    counter = ProgressCounter(job, prepared.images, "images", progress)
     done = 0
     with (folder / IMAGES_FILE).open("wb") as stream:
         header = {
@@ -261,17 +341,17 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
         for block in choice.pictures.blocks(choice.positions, *choice.shape[:2]):
             stream.write(np.ascontiguousarray(block).data)
             done += len(block)
-            advance.reached(done)
+            counter.update(done)
         _flush(stream)
     with (folder / LABELS_FILE).open("wb") as stream:
         np.save(stream, choice.labels)
         _flush(stream)
     write_card(prepared)
-    advance.ended()
+    counter.finish()
 
 
 def _reserve(stream: BinaryIO, bytes_needed: int) -> None:
-    """Take the room before the work: a full disk is told at once, and writing is much faster."""
+    """Take the room before the work: a full disk is reported at once, and writing is much faster."""
     if not hasattr(os, "posix_fallocate"):
         return
     try:

@@ -7,19 +7,18 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from prumo.errors import SetupError
+from prumo.supervise.parent_death import dies_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-LEASH = Path(__file__).with_name("leash.py")
 _STOP_SECONDS = 5.0
 _SHOWN_LINES = 6
 
@@ -93,7 +92,7 @@ class Session:
         self, command: Sequence[str], environment: Mapping[str, str]
     ) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LEASH), str(os.getpid()), *command],
+            dies_with_parent(command, group=True),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

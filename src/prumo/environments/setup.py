@@ -13,7 +13,7 @@ from prumo.environments.framework import CUDA, LOCKS
 from prumo.environments.pip import install_beside, pip_environment
 from prumo.environments.session import Session
 from prumo.environments.store import discard, existing, finish_environment, python_of, sweep
-from prumo.progress import Silent
+from prumo.progress import SILENT
 
 if TYPE_CHECKING:
     from prumo.environments.framework import Request
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
 
 
-_SILENT = Silent()
-
-
-def ensure(request: Request, progress: Progress = _SILENT) -> Environment:
+def ensure(request: Request, progress: Progress = SILENT) -> Environment:
     """The environment that answers a request, made now if it is not there yet."""
     if found := existing(request):
         return found

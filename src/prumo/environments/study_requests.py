@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from prumo.environments.framework import Request
     from prumo.study import Study
 
-RETINA_FRAMEWORK = "tensorflow"
-"""Models on fundus photographs are trained in this one alone."""
-
 
 @dataclass(frozen=True)
 class StudyRequests:
@@ -26,10 +23,10 @@ class StudyRequests:
 
 
 def study_requests(study: Study) -> StudyRequests:
-    """Look at the frameworks of all scenarios; only trainings have any."""
+    """Look for the frameworks that the study's workload asks for."""
     requests: list[Request] = []
     unavailable: list[str] = []
-    for framework in _frameworks(study):
+    for framework in study.workload.frameworks(study):
         try:
             request = find_framework(framework, versions=study.versions)
             if not existing(request):
@@ -38,12 +35,3 @@ def study_requests(study: Study) -> StudyRequests:
         except UnavailableError as error:
             unavailable.append(str(error))
     return StudyRequests(tuple(requests), tuple(unavailable))
-
-
-def _frameworks(study: Study) -> list[str]:
-    if study.workload.kind == "retina":
-        return [RETINA_FRAMEWORK]
-    if study.workload.kind != "training":
-        return []
-    named = (str(scenario.parameters["framework"]) for scenario in study.scenarios())
-    return list(dict.fromkeys(named))

@@ -10,7 +10,7 @@ import polars as pl
 
 from prumo.message import Message, counted
 from prumo.money.cost import cost_settings, priced
-from prumo.money.kept_prices import rates_of
+from prumo.money.study_prices import rates_of, read_prices
 from prumo.quantity import Estimate, Quantity
 from prumo.report.forecast import DIGITS
 from prumo.results.record import Verdict
@@ -123,7 +123,7 @@ def _counts(record: RunRecord, forecast: Forecast) -> bool:
 
 def _money(forecast: Forecast, results: Results) -> dict[str, Any]:
     """What all runs cost against what was forecast; nothing where other prices were put on them."""
-    prices, span = results.prices, forecast.cost
+    prices, span = read_prices(results.path), forecast.cost
     if span is None or prices is None or prices.rates != forecast.rates:
         return {}
     runs = priced(results.runs(), rates_of(results), cost_settings(results))

@@ -19,7 +19,7 @@ from prumo.forecast.observation import Kind, Subject, observation_of
 from prumo.forecast.simulation import simulate
 from prumo.forecast.work import training_work
 from prumo.message import counted
-from prumo.money.kept_prices import machine_label
+from prumo.money.study_prices import machine_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,11 +21,11 @@ from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
 from prumo.money.billing import rate_of
 from prumo.money.catalog import load_catalog
-from prumo.money.kept_prices import named_prices, read_prices
 from prumo.money.price import Purchase
+from prumo.money.study_prices import named_prices, read_prices
 from prumo.results.tables import Results
 from prumo.run.events import ListenerProgress, Remark
-from prumo.study import Retina, Training, plan_of
+from prumo.study import Training, plan_of
 from prumo.study.workload import Imported
 from prumo_worker.data.catalog import CATALOG
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 MOST_SCENARIOS = 10_000
 NO_CHECK = pl.DataFrame(schema=COLUMNS)
 NO_RUNS = "nothing of its kind was measured"
-NO_PROBE = "trainings on photographs are not probed; one finished run of it is enough to forecast"
 
 
 @dataclass(frozen=True)
@@ -143,9 +142,8 @@ def _probed(
 ) -> Probe:
     if most == 0:
         return Probe()
-    if isinstance(study.workload, Retina):
-        # Run as it is, like a program, a whole training would be the probe.
-        return Probe(unavailable={subject.kind: NO_PROBE for subject in subjects})
+    if reason := study.workload.no_probe:
+        return Probe(unavailable={subject.kind: reason for subject in subjects})
     return probe(study, chosen_for_probe(subjects, most), listener)
 
 

@@ -14,7 +14,6 @@ from prumo.foreign.table_mapping import Row, Table, read_table, unit_factor
 from prumo.money.study_prices import keep_prices
 from prumo.results.folder import require_absent, write_results
 from prumo.results.record import RunRecord, Spread, Verdict
-from prumo.run.events import Remark
 from prumo.study import Run, Study, fingerprint, level_text
 from prumo.study.design import MOST_LISTED
 from prumo.study.model import Origin
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.foreign.table_mapping import FactorSource, MetricSource, TableMapping
-    from prumo.run.events import Event
     from prumo.study import Level, Scenario
     from prumo.study.document import SectionFile
 
@@ -185,13 +183,11 @@ def import_tables(mapping: SectionFile[TableMapping], folder: Path, results: Pat
     records = tuple(_records(mapping.section, study, measured, factors))
     plan = {"prumo": __version__, "imported_with": mapping.file.name}
     write_results(results, study.text, plan, records)
-    told: list[Event] = []
-    keep_prices(study, results, told.append)
     return TableImport(
         study,
         records,
         left_out=tuple(row.source for row in rows if not row.metrics),
-        remarks=tuple(event.text for event in told if isinstance(event, Remark)),
+        remarks=tuple(keep_prices(study, results)),
     )
 
 

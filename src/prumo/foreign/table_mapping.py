@@ -14,8 +14,17 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Wit
 
 from prumo.errors import StudyError, did_you_mean
 from prumo.study.document import SectionFile, read_section
-from prumo.study.problem import Problem, shown, study_error
-from prumo.study.section import LevelField, Section, Text, WholeNumber, refused, written_as
+from prumo.study.section import (
+    LevelField,
+    Problem,
+    Section,
+    Text,
+    WholeNumber,
+    refused,
+    shown,
+    study_error,
+    written_as,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,9 @@
-"""A control group for one run: a memory cap that swap cannot defeat, and an end for all in it."""
+"""Control groups (cgroups) of version 1 and 2: the limits of this process, and capped children.
+
+`own_cgroup` finds the group of this process for a controller, with `memory_limit` and `quota_cores`
+reading the tightest limit from there upwards. `capped_cgroup` makes a group for one run: a memory
+cap that swap cannot defeat, and an end for every process in it.
+"""
 
 from __future__ import annotations
 
@@ -9,41 +14,40 @@ import time
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from prumo.machine.kernel import PROC, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-
+PROCESSES_FILE = "cgroup.procs"
 # Version 1 writes "no limit" as the largest multiple of the page size below 2**63.
 _UNLIMITED_BYTES = 2**60
+_PATIENCE_SECONDS = 5.0
+_PAUSE_SECONDS = 0.01
 
 
 class _Names(NamedTuple):
+    """The kernel's names that differ between the two versions."""
+
     limit: str
+    swap_limit: str
     used: str
     cache: str
+    events: str
 
 
-_FIRST_NAMES = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-_UNIFIED_NAMES = _Names("memory.max", "memory.current", "inactive_file")
-
-
-@dataclass(frozen=True)
-class Place:
-    """A control group's folder: in the unified hierarchy (version 2) or in one of version 1."""
-
-    unified: bool
-    folder: Path
-    mount: Path
-
-    def upwards(self) -> Iterator[Place]:
-        """This group, then each one above it, up to the mount."""
-        yield self
-        if self.folder != self.mount:
-            yield from Place(self.unified, self.folder.parent, self.mount).upwards()
+_NAMES = {
+    1: _Names(
+        "memory.limit_in_bytes",
+        "memory.memsw.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+        "memory.oom_control",
+    ),
+    2: _Names("memory.max", "memory.swap.max", "memory.current", "inactive_file", "memory.events"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,28 +58,71 @@ class MemoryLimit:
     free_bytes: int
 
 
-def own_place(controller: str, process: Path = PROC / "self") -> Place | None:
-    """Find this process's control group for `memory` or `cpu`; None where there is none."""
+@dataclass(frozen=True)
+class Cgroup:
+    """A control group: its folder below the mount of its version's file system."""
+
+    version: int
+    folder: Path
+    mount: Path
+
+    def upwards(self) -> Iterator[Cgroup]:
+        """This group, then each one above it, up to the mount."""
+        yield self
+        if self.folder != self.mount:
+            yield from Cgroup(self.version, self.folder.parent, self.mount).upwards()
+
+    def quota_cores(self) -> float | None:
+        """The processor time that this very group allows, in cores; None without a quota."""
+        if self.version == 1:
+            quota = read_text(self.folder / "cpu.cfs_quota_us") or ""
+            period = read_text(self.folder / "cpu.cfs_period_us") or ""
+        else:
+            quota, _, period = (read_text(self.folder / "cpu.max") or "").partition(" ")
+        if not quota or not period or quota in {"max", "-1"}:
+            return None
+        return int(quota) / int(period)
+
+    def memory_limit(self) -> MemoryLimit | None:
+        """The memory limit of this very group; None without one."""
+        names = _NAMES[self.version]
+        limit = read_text(self.folder / names.limit)
+        if not limit or limit == "max" or int(limit) >= _UNLIMITED_BYTES:
+            return None
+        used_bytes = int(read_text(self.folder / names.used) or 0)
+        # The kernel drops file cache before it kills a process.
+        cache_bytes = _field(self.folder / "memory.stat", names.cache)
+        held_bytes = max(0, used_bytes - cache_bytes)
+        return MemoryLimit(int(limit), max(0, int(limit) - held_bytes))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether this very group (not one above it) limits memory or processor time."""
+        return self.memory_limit() is not None or self.quota_cores() is not None
+
+
+def own_cgroup(controller: str, process: Path = PROC / "self") -> Cgroup | None:
+    """The control group of this process for `memory` or `cpu`; None where there is none."""
     groups = read_text(process / "cgroup") or ""
     mounts = read_text(process / "mountinfo") or ""
-    unified, group = _own_group(groups, controller)
+    version, group = _own_group(groups, controller)
     for root, mount, kind, options in _mounts(mounts):
-        if kind == "cgroup2" if unified else (kind == "cgroup" and controller in options):
-            return Place(unified, _visible(mount, root, group), mount)
+        if (kind == "cgroup" and controller in options) if version == 1 else kind == "cgroup2":
+            return Cgroup(version, _visible(mount, root, group), mount)
     return None
 
 
 def quota_cores(process: Path = PROC / "self") -> float | None:
     """How many processors' worth of time the control groups allow; None without a quota."""
-    place = own_place("cpu", process)
-    quotas = [_quota_of(each) for each in place.upwards()] if place else []
+    own = own_cgroup("cpu", process)
+    quotas = [group.quota_cores() for group in own.upwards()] if own else []
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def memory_limit(process: Path = PROC / "self") -> MemoryLimit | None:
-    """The tightest memory limit from this process's group upwards; None without one."""
-    place = own_place("memory", process)
-    limits = [_memory_limit_of(each) for each in place.upwards()] if place else []
+    """The tightest memory limit from the group of this process upwards; None without one."""
+    own = own_cgroup("memory", process)
+    limits = [group.memory_limit() for group in own.upwards()] if own else []
     known = [limit for limit in limits if limit is not None]
     if not known:
         return None
@@ -84,21 +131,101 @@ def memory_limit(process: Path = PROC / "self") -> MemoryLimit | None:
     )
 
 
-def is_limited(place: Place) -> bool:
-    """Whether this very group (not one above it) limits memory or processor time."""
-    return _memory_limit_of(place) is not None or _quota_of(place) is not None
+class CappedCgroup:
+    """The control group of one run, or the absence of one: then it holds and counts nothing."""
+
+    def __init__(self, group: Cgroup | None, missing: str = "") -> None:
+        self._group = group
+        self.missing = missing
+        """Why there is no cap; empty when the cap is in force."""
+
+    @property
+    def join_files(self) -> tuple[str, ...]:
+        """Where a process writes its number to be in the group, with all that it starts."""
+        return (str(self._group.folder / PROCESSES_FILE),) if self._group else ()
+
+    def oom_kills(self) -> int:
+        """How many processes of the group the kernel killed for lack of memory."""
+        if self._group is None:
+            return 0
+        return _field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
+
+    def processes(self) -> list[int]:
+        """The processes in the group now."""
+        if self._group is None:
+            return []
+        pids = (read_text(self._group.folder / PROCESSES_FILE) or "").split()
+        # The kernel writes 0 for a process of another namespace, and kill(0) would hit ourselves.
+        return [int(pid) for pid in pids if pid != "0"]
+
+    def kill(self) -> bool:
+        """Kill every process in the group; True when none is left."""
+        for _ in _tries():
+            pids = self.processes()
+            if not pids:
+                return True
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+        return False
+
+    def remove(self) -> bool:
+        """Remove the empty group; True when it is gone."""
+        if self._group is None:
+            return True
+        for _ in _tries():
+            try:
+                self._group.folder.rmdir()
+            except FileNotFoundError:
+                return True
+            except OSError:
+                continue
+            return True
+        return False
 
 
-def _own_group(groups: str, controller: str) -> tuple[bool, str]:
-    """Whether the controller is in the unified hierarchy, and the group's path there."""
-    unified_path = "/"
+@contextlib.contextmanager
+def capped_cgroup(name: str, memory_bytes: int | None) -> Iterator[CappedCgroup]:
+    """A group for the time of a block, or none where no cap is asked for; removed afterwards."""
+    if memory_bytes is None:
+        yield CappedCgroup(None, "no memory cap was asked for")
+        return
+    group = create_capped_cgroup(name, memory_bytes)
+    try:
+        yield group
+    finally:
+        group.kill()
+        group.remove()
+
+
+def create_capped_cgroup(
+    name: str, memory_bytes: int, process: Path = PROC / "self"
+) -> CappedCgroup:
+    """Make a group that holds a run to `memory_bytes`, or say why this machine cannot."""
+    own = own_cgroup("memory", process)
+    if own is None:
+        return CappedCgroup(None, "this machine has no memory control group")
+    reason = ""
+    for parent in _parents(own):
+        # The process number keeps two controllers on one machine apart.
+        folder = parent.folder / f"prumo-{name}-{os.getpid()}"
+        try:
+            return CappedCgroup(_make(parent, folder, memory_bytes))
+        except OSError as error:
+            reason = reason or f"cannot make a control group in {parent.folder}: {error.strerror}"
+    return CappedCgroup(None, reason)
+
+
+def _own_group(groups: str, controller: str) -> tuple[int, str]:
+    """The version that has the controller, and the path of the group there."""
+    path_in_version_2 = "/"
     for line in groups.splitlines():
         number, controllers, path = line.split(":", 2)
         if controller in controllers.split(","):
-            return False, path
+            return 1, path
         if number == "0":
-            unified_path = path
-    return True, unified_path
+            path_in_version_2 = path
+    return 2, path_in_version_2
 
 
 def _mounts(mountinfo: str) -> Iterator[tuple[str, Path, str, list[str]]]:
@@ -110,228 +237,53 @@ def _mounts(mountinfo: str) -> Iterator[tuple[str, Path, str, list[str]]]:
 
 
 def _visible(mount: Path, root: str, group: str) -> Path:
-    """The group's folder under the mount, or the mount itself where it is not to be seen."""
-    # A container often mounts only its own group, while the path is told from the host's root.
+    """The group's folder under the mount, or the mount itself where the folder is not visible."""
+    # A container often mounts only its own group, while the path starts at the host's root.
     if not Path(group).is_relative_to(root):
         return mount
     folder = mount / Path(group).relative_to(root)
     return folder if folder.is_dir() else mount
 
 
-def _quota_of(place: Place) -> float | None:
-    if place.unified:
-        quota, _, period = (read_text(place.folder / "cpu.max") or "").partition(" ")
-    else:
-        quota = read_text(place.folder / "cpu.cfs_quota_us") or ""
-        period = read_text(place.folder / "cpu.cfs_period_us") or ""
-    if not quota or not period or quota in {"max", "-1"}:
-        return None
-    return int(quota) / int(period)
-
-
-def _memory_limit_of(place: Place) -> MemoryLimit | None:
-    names = _UNIFIED_NAMES if place.unified else _FIRST_NAMES
-    limit = read_text(place.folder / names.limit)
-    used = read_text(place.folder / names.used)
-    if not limit or limit == "max" or int(limit) >= _UNLIMITED_BYTES:
-        return None
-    held_bytes = max(0, int(used or 0) - _cache_bytes(place.folder, names.cache))
-    return MemoryLimit(int(limit), max(0, int(limit) - held_bytes))
-
-
-def _cache_bytes(folder: Path, name: str) -> int:
-    """File cache that the kernel gives back before it ends a process."""
-    for line in (read_text(folder / "memory.stat") or "").splitlines():
-        key, _, count = line.partition(" ")
-        if key == name:
-            return int(count)
-    return 0
-
-
-_PATIENCE_SECONDS = 5.0
-_PAUSE_SECONDS = 0.01
-
-
-class RunGroup(Protocol):
-    """The control group of a run, or the absence of one."""
-
-    @property
-    def missing(self) -> str:
-        """Why there is no cap; empty when the cap is in force."""
-
-    @property
-    def join_files(self) -> tuple[str, ...]:
-        """Where a process writes its number to be in the group, with all that it starts."""
-
-    def oom_kills(self) -> int:
-        """How many processes of the group the kernel ended for want of memory."""
-
-    def processes(self) -> list[int]:
-        """The processes in the group now."""
-
-    def kill(self) -> bool:
-        """End every process in the group; True when none is left."""
-
-    def remove(self) -> bool:
-        """Take the empty group away; True when it is gone."""
-
-
-@contextlib.contextmanager
-def memory_group(name: str, memory_bytes: int | None) -> Iterator[RunGroup]:
-    """A group for the time of a block, or none where no cap is asked for; gone afterwards."""
-    if memory_bytes is None:
-        yield NoGroup("no memory cap was asked for")
-        return
-    group = create_group(name, memory_bytes)
-    try:
-        yield group
-    finally:
-        group.kill()
-        group.remove()
-
-
-def create_group(name: str, memory_bytes: int, process: Path = PROC / "self") -> RunGroup:
-    """Make a group that holds a run to `memory_bytes`, or say why this machine cannot."""
-    own = own_place("memory", process)
-    if own is None:
-        return NoGroup("this machine has no memory control group")
-    reason = ""
-    for parent in _parents(own):
-        # The process number keeps two controllers on one machine apart.
-        folder = parent.folder / f"prumo-{name}-{os.getpid()}"
-        try:
-            return _make(parent, folder, memory_bytes)
-        except OSError as error:
-            reason = reason or f"cannot make a control group in {parent.folder}: {error.strerror}"
-    return NoGroup(reason)
-
-
-class MemoryGroup:
-    """A control group with a memory cap, made by `create_group`."""
-
-    missing = ""
-
-    def __init__(self, folder: Path, files: _Files) -> None:
-        self._folder = folder
-        self._files = files
-
-    @property
-    def join_files(self) -> tuple[str, ...]:
-        """Where a process writes its number to be in the group, with all that it starts."""
-        return (str(self._folder / "cgroup.procs"),)
-
-    def oom_kills(self) -> int:
-        """How many processes of the group the kernel ended for want of memory."""
-        for line in (read_text(self._folder / self._files.events) or "").splitlines():
-            key, _, count = line.partition(" ")
-            if key == "oom_kill":
-                return int(count)
-        return 0
-
-    def processes(self) -> list[int]:
-        """The processes in the group now."""
-        pids = (read_text(self._folder / "cgroup.procs") or "").split()
-        # The kernel writes 0 for a process of another namespace, and kill(0) would hit ourselves.
-        return [int(pid) for pid in pids if pid != "0"]
-
-    def kill(self) -> bool:
-        """End every process in the group; True when none is left."""
-        for _ in _tries():
-            pids = self.processes()
-            if not pids:
-                return True
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-        return False
-
-    def remove(self) -> bool:
-        """Take the empty group away; True when it is gone."""
-        for _ in _tries():
-            try:
-                self._folder.rmdir()
-            except FileNotFoundError:
-                return True
-            except OSError:
-                continue
-            return True
-        return False
-
-
-class NoGroup:
-    """Stands where a group cannot be made: holds nothing, counts nothing."""
-
-    def __init__(self, missing: str) -> None:
-        self.missing = missing
-
-    @property
-    def join_files(self) -> tuple[str, ...]:
-        """Have nothing to join."""
-        return ()
-
-    def oom_kills(self) -> int:
-        """Count nothing."""
-        return 0
-
-    def processes(self) -> list[int]:
-        """Hold nothing."""
-        return []
-
-    def kill(self) -> bool:
-        """Have nothing to end."""
-        return True
-
-    def remove(self) -> bool:
-        """Have nothing to remove."""
-        return True
-
-
-class _Files(NamedTuple):
-    """The names that differ between the two versions of control groups."""
-
-    limit: str
-    swap: str
-    events: str
-
-
-_FIRST_FILES = _Files("memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.oom_control")
-_UNIFIED_FILES = _Files("memory.max", "memory.swap.max", "memory.events")
-
-
-def _parents(own: Place) -> Iterator[Place]:
+def _parents(own: Cgroup) -> Iterator[Cgroup]:
     """The own group and, in version 2, those above it that bind a run to the same limits."""
     yield own
-    if not own.unified:
+    if own.version == 1:
         return
     # Version 2 lets a group hold either processes or limited groups, so a sibling has to do; but
     # never one that escapes a limit under which this process runs.
     for below, above in pairwise(own.upwards()):
-        if is_limited(below):
+        if below.is_limited:
             return
         yield above
 
 
-def _make(parent: Place, folder: Path, memory_bytes: int) -> MemoryGroup:
-    files = _UNIFIED_FILES if parent.unified else _FIRST_FILES
-    if parent.unified:
+def _make(parent: Cgroup, folder: Path, memory_bytes: int) -> Cgroup:
+    names = _NAMES[parent.version]
+    if parent.version != 1:
         _write(parent.folder / "cgroup.subtree_control", "+memory")
-    _remove_leftover(folder)
+    # An empty group may be left by an ended controller that had our process number.
+    with contextlib.suppress(FileNotFoundError):
+        folder.rmdir()
     folder.mkdir()
     try:
-        _write(folder / files.limit, memory_bytes)
-        if (folder / files.swap).exists():
-            # Version 2 counts swap alone, version 1 memory and swap together.
-            _write(folder / files.swap, 0 if parent.unified else memory_bytes)
+        _write(folder / names.limit, memory_bytes)
+        if (folder / names.swap_limit).exists():
+            # Version 1 counts memory and swap together, version 2 swap alone.
+            _write(folder / names.swap_limit, memory_bytes if parent.version == 1 else 0)
     except OSError:
         folder.rmdir()
         raise
-    return MemoryGroup(folder, files)
+    return Cgroup(parent.version, folder, parent.mount)
 
 
-def _remove_leftover(folder: Path) -> None:
-    """Remove an empty group left by an ended controller that had our process number."""
-    with contextlib.suppress(FileNotFoundError):
-        folder.rmdir()
+def _field(path: Path, name: str) -> int:
+    """A number in a file of lines `name number`; 0 where it is absent."""
+    for line in (read_text(path) or "").splitlines():
+        key, _, count = line.partition(" ")
+        if key == name:
+            return int(count)
+    return 0
 
 
 def _write(path: Path, value: int | str) -> None:

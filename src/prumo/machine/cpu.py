@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from prumo.machine.cgroup import quota_cores
 from prumo.machine.kernel import PROC, read_text
-
-_VECTOR_FLAGS = {
-    *("sse4_2", "avx", "avx2", "fma", "f16c", "avx_vnni"),
-    *("neon", "asimd", "asimdhp", "bf16", "i8mm", "sme", "sme2"),
-}
-_VECTOR_FAMILIES = ("avx512", "avx10", "amx_", "sve")
+from prumo_worker.processor import vector_flags
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ def read_cpu() -> Cpu:
     return Cpu(
         model=info.get("model name") or platform.processor() or None,
         architecture=platform.machine(),
-        vector_extensions=vector_extensions(flags),
+        vector_extensions=vector_flags(flags),
         physical_cores=psutil.cpu_count(logical=False),
         logical_cores=logical,
         affinity_cores=affinity,
@@ -67,13 +62,6 @@ def usable_cores(affinity: int, quota: float | None) -> int:
     2
     """
     return affinity if quota is None else max(1, min(affinity, int(quota)))
-
-
-def vector_extensions(flags: list[str]) -> tuple[str, ...]:
-    """The flags that matter to arithmetic on arrays, in the kernel's order."""
-    return tuple(
-        flag for flag in flags if flag in _VECTOR_FLAGS or flag.startswith(_VECTOR_FAMILIES)
-    )
 
 
 def parse_cpuinfo(text: str) -> dict[str, str]:

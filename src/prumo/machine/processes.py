@@ -28,7 +28,7 @@ def descendants(pid: int) -> list[int]:
 
 def living_descendants(pid: int) -> list[int]:
     """The processes below `pid` that have not ended yet."""
-    return [child for child in descendants(pid) if not _has_ended(child)]
+    return [child for child in descendants(pid) if not has_ended(child)]
 
 
 def signal_all(pids: list[int], number: signal.Signals) -> None:
@@ -55,6 +55,17 @@ def kill_own_descendants() -> list[int]:
         if not descendants(os.getpid()) or time.monotonic() > give_up:
             return list(killed)
         time.sleep(0.002)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or ended and only waits for its parent to notice."""
+    try:
+        state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+    except FileNotFoundError:
+        return Path("/proc/self").exists()
+    except OSError:
+        return True
+    return state in {b"Z", b"X"}
 
 
 def resident_bytes(pid: int) -> int:
@@ -87,16 +98,6 @@ def _psutil_descendants(pid: int) -> list[int]:
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     except psutil.Error:
         return []
-
-
-def _has_ended(pid: int) -> bool:
-    try:
-        state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
-    except FileNotFoundError:
-        return Path("/proc/self").exists()
-    except OSError:
-        return True
-    return state in {b"Z", b"X"}
 
 
 def _read(path: str) -> bytes:

@@ -10,16 +10,16 @@ import numpy as np
 import polars as pl
 
 from prumo.errors import InputError
-from prumo.message import Message
-from prumo.money.chance import (
+from prumo.money.cost import images_metric
+from prumo.money.difference import (
     FEWEST_RUNS,
+    Aspect,
+    Difference,
     chance_below,
     exact_mean,
     plausible_means,
     plausible_runs,
 )
-from prumo.money.cost import images_metric
-from prumo.money.difference import Aspect, Difference
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from prumo.money.chance import Plausible
+    from prumo.money.difference import Plausible
 
 
 class Strategy(StrEnum):
@@ -125,7 +125,7 @@ def candidate_of(figures: Figures, next_run: Plausible, score: float, need: Need
     in_time, affordable = ((None if figures.is_single else _share(one)) for one in kept)
     asked = [one for one in kept if one is not None]
     is_late = need.deadline_seconds is not None and seconds.mean > need.deadline_seconds
-    is_dear = need.budget is not None and (cost is None or cost.mean > need.budget)
+    is_expensive = need.budget is not None and (cost is None or cost.mean > need.budget)
     return Candidate(
         scenario=figures.scenario,
         seconds=seconds,
@@ -134,7 +134,7 @@ def candidate_of(figures: Figures, next_run: Plausible, score: float, need: Need
         keeps_deadline=in_time,
         keeps_budget=affordable,
         keeps_all=_share(np.all(asked, axis=0)) if asked and not figures.is_single else None,
-        is_within=not is_late and not is_dear,
+        is_within=not is_late and not is_expensive,
     )
 
 
@@ -327,12 +327,3 @@ def over_epochs(runs: pl.DataFrame, epochs: int) -> pl.DataFrame:
     if (images := images_metric(runs)) is not None:
         changed.append((pl.col(images) / measured * epochs).alias(images))
     return runs.with_columns(changed)
-
-
-def epochs_remark(epochs: int) -> Message:
-    """What such figures take for granted."""
-    return Message(
-        "Reckoned for {count} epoch, taken to last as long as the mean epoch of its run.",
-        {"count": epochs},
-        "Reckoned for {count} epochs, each taken to last as long as the mean epoch of its run.",
-    )

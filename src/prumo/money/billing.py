@@ -10,10 +10,11 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message
 from prumo.money.price import Kind, Price, Purchase, Unit
-from prumo.quantity import Quantity
 
+# What a run that answers requests may report of itself, for prices by the request or by the GB.
+INFERENCES = "inferences"
+DATA_BYTES = "data_bytes"
 # Sums of clock readings miss a whole second by a rounding error; no clock is better than this.
 GRAINS_PER_UNIT = 1_000_000
 
@@ -23,8 +24,6 @@ class BillingRule:
     """How a used amount, in seconds or requests or GB, becomes a billed one."""
 
     name: str
-    words: str
-    """As it stands in a sentence."""
     step: float | None = None
     """What is counted is a multiple of it; None where every fraction counts."""
     minimum: float = 0.0
@@ -46,30 +45,26 @@ class BillingRule:
         return max(steps * step / GRAINS_PER_UNIT, self.minimum)
 
 
-EXACT = BillingRule("exact", "as used, without rounding")
+EXACT = BillingRule("exact")
 
 # aws.amazon.com/ec2/pricing/on-demand: Linux instances by the second, 60 seconds at least.
 # cloud.google.com/compute/vm-instance-pricing: by the second, one minute at least; a TPU while it
 # is READY.
-PER_SECOND_FROM_MINUTE = BillingRule(
-    "per_second_from_minute", "by the second, a minute at least", step=1.0, minimum=60.0
-)
+PER_SECOND_FROM_MINUTE = BillingRule("per_second_from_minute", step=1.0, minimum=60.0)
 
 # azure.microsoft.com/resources/knowledge-center: 6 minutes and 45 seconds are billed as 6 minutes.
-WHOLE_MINUTES = BillingRule(
-    "whole_minutes", "by whole minutes, the last one dropped", step=60.0, drops_partial=True
-)
+WHOLE_MINUTES = BillingRule("whole_minutes", step=60.0, drops_partial=True)
 
 # aws.amazon.com/sagemaker/pricing: instances behind an endpoint by the second.
-PER_SECOND = BillingRule("per_second", "by the second", step=1.0)
+PER_SECOND = BillingRule("per_second", step=1.0)
 
 # aws.amazon.com/sagemaker/pricing: serverless compute by the millisecond, priced by memory size.
-PER_MILLISECOND = BillingRule("per_millisecond", "by the millisecond", step=0.001)
+PER_MILLISECOND = BillingRule("per_millisecond", step=0.001)
 
-PER_REQUEST = BillingRule("per_request", "by the request", step=1.0)
+PER_REQUEST = BillingRule("per_request", step=1.0)
 
 # aws.amazon.com/sagemaker/pricing: data in and out of a serverless endpoint.
-PER_GIGABYTE = BillingRule("per_gigabyte", "by the GB in and out")
+PER_GIGABYTE = BillingRule("per_gigabyte")
 
 RULES = {
     rule.name: rule
@@ -111,8 +106,6 @@ def rule_for(price: Price) -> BillingRule:
 
 
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
-UNIT_SYMBOLS = {Unit.HOUR: "h", Unit.SECOND: "s"}
-PURCHASE_WORDS = {Purchase.ON_DEMAND: "on demand", Purchase.SPOT: "spot"}
 
 
 class Rate(BaseModel):
@@ -147,31 +140,14 @@ class Rate(BaseModel):
         """Whether time is what is paid for."""
         return self.unit in {Unit.HOUR, Unit.SECOND}
 
-    def message(self, *, exact: bool = False) -> Message:
-        """Everything that the rate came from, in one line; `exact` as in `cost`."""
-        unit = UNIT_SYMBOLS.get(self.unit, self.unit.value)
-        return Message(
-            "{price}, {purchase}, {amount} as of {date}; from {source}"
-            if exact
-            else "{price}, {purchase}, {amount} as of {date}, billed {billing}; from {source}",
-            {
-                "price": self.price,
-                "purchase": Message(PURCHASE_WORDS[self.purchase]),
-                "amount": Quantity(self.amount, f"{self.currency}/{unit}"),
-                "date": self.as_of.isoformat() if self.as_of else Message("an unknown date"),
-                "billing": Message(rule(self.billing).words),
-                "source": self.source or Message("an unknown source"),
-            },
-        )
-
 
 def rate_of(price: Price, purchase: Purchase) -> Rate:
     """The rate of a price when the machine is bought so."""
     amount = price.amount(purchase)
     if amount is None:
-        sold = [PURCHASE_WORDS[kind] for kind in Purchase if price.amount(kind) is not None]
+        sold = [kind.words for kind in Purchase if price.amount(kind) is not None]
         hint = f"it is sold {' or '.join(sold)}" if sold else "it has no amount at all"
-        raise InputError(f"{price.name} has no {PURCHASE_WORDS[purchase]} price; {hint}")
+        raise InputError(f"{price.name} has no {purchase.words} price; {hint}")
     if not isfinite(amount) or amount < 0:
         raise InputError(f"{price.name} costs {amount:g}, which is no price; `prumo price lint`")
     return Rate(
@@ -205,17 +181,6 @@ class Exchange(BaseModel):
     def of(self, amount: float) -> float:
         """An amount of the base, in the other currency."""
         return amount * self.rate
-
-    def message(self) -> Message:
-        """The rate and its date."""
-        return Message(
-            "{one} = {other} on {date}",
-            {
-                "one": Quantity(1.0, self.base),
-                "other": Quantity(self.rate, self.currency),
-                "date": self.as_of.isoformat(),
-            },
-        )
 
 
 def currency_code(text: str) -> str:

@@ -59,7 +59,7 @@ def _read(file: Path) -> list[Price]:
     except FileNotFoundError:
         return []
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file}: is no table of prices: {error}; mend or delete it") from error
+        raise InputError(f"{file}: is no table of prices: {error}; fix or delete it") from error
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,19 @@ class Catalog:
                 f"name one, as {next(iter(regions.values())).name}: {', '.join(regions)}"
             )
         return next(iter(regions.values()))
+
+    def cheapest(self, machine: str, region: str | None, purchase: Purchase) -> Price:
+        """The price of `provider/sku` in a region, or where it is cheapest when none is named."""
+        if region or "@" in machine:
+            return self.named(f"{machine}@{region}" if region else machine)
+        sold = [
+            price
+            for price in self.prices
+            if _machine_name(price) == machine and price.amount(purchase) is not None
+        ]
+        if not sold:
+            return self.named(machine)
+        return min(sold, key=lambda price: price.amount(purchase) or 0.0)
 
     def _hint(self, machine: str) -> str:
         near = get_close_matches(machine, {_machine_name(price) for price in self.prices}, n=1)
@@ -143,7 +156,7 @@ REGION_SIMILARITY = 0.9
 
 @dataclass(frozen=True)
 class Search:
-    """Wishes that a price must fulfil; what is left out is not asked for."""
+    """What a price must have; what is left out is not asked for."""
 
     gpu: str = ""
     """The accelerator, as `T4`; `A100` is also that of `A100-80GB`, `tpu` any TPU."""

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message, counted, listed
-from prumo.money.billing import rule
-from prumo.money.energy import CO2_OF, grids, with_energy
-from prumo.money.kept_prices import rates_of
-from prumo.money.price import Purchase, Unit
-from prumo.quantity import Quantity
-from prumo.report.cost_notes import age_notes, core_notes, missing_notes
+from prumo.money.billing import DATA_BYTES, INFERENCES, rule
+from prumo.money.energy import CO2_OF, with_energy
+from prumo.money.price import Unit
+from prumo.money.study_prices import rates_of, read_prices
 from prumo.statistics.metric import Kind, in_reading_order, metric_of
 from prumo.statistics.same_computer import same_computers
 from prumo.study import CostSettings
@@ -30,27 +27,10 @@ if TYPE_CHECKING:
 
 
 DEFAULT_SETTINGS = CostSettings()
-# What a run that answers requests may report of itself.
-INFERENCES = "inferences"
-DATA_BYTES = "data_bytes"
 # As AWS reckons: aws.amazon.com/s3/faqs counts 10 TB as 10,995,116,277,760 bytes.
 BYTES_PER_GIGABYTE = 2**30
-# Ours: from here on an amount tells more of the billing rule than of the run.
+# Ours: from here on an amount says more about the billing rule than about the run.
 NOTABLE_ROUNDING = 0.1
-RENTAL = {
-    "shared": "A run pays for its own time as a part of a longer rental, without minimum or "
-    "rounding.",
-    "own": "A machine is rented for each run alone, so its provider's minimum and rounding count.",
-}
-OTHER_RENTAL = {
-    "shared": "A run pays for its own time as a part of a longer rental, without minimum or "
-    "rounding. By its provider's rule for a rental of its own, the amount of {runs} would differ "
-    "by more than {percent:.0f} %; `rental: own` in the study or `prumo cost --rental own` tells "
-    "it.",
-    "own": "A machine is rented for each run alone, so its provider's minimum and rounding count, "
-    "which changes the amount of {runs} by more than {percent:.0f} %. With `rental: shared` a run "
-    "pays for its own time as a part of a longer rental.",
-}
 
 
 def priced(
@@ -82,7 +62,7 @@ def priced(
 
 
 def currencies(rates: Mapping[str, Rate], exchange: Exchange | None = None) -> list[str]:
-    """The currencies that amounts are told in: those of the rates, then that of the exchange."""
+    """The currencies of the amounts: those of the rates, then that of the exchange."""
     found = dict.fromkeys(rate.currency for rate in rates.values())
     if exchange is not None and exchange.base in found:
         found[exchange.currency] = None
@@ -112,18 +92,14 @@ def images_metric(runs: pl.DataFrame) -> str | None:
     return next((name for name in ("metric_images", "images") if name in runs.columns), None)
 
 
-def rental_remark(
+def rounded_runs(
     runs: pl.DataFrame, rates: Mapping[str, Rate], settings: CostSettings = DEFAULT_SETTINGS
-) -> Message:
-    """How runs pay for their machine, and where another rental makes other amounts."""
-    changed = sum(
+) -> int:
+    """How many runs cost notably more or less when each rents its machine alone."""
+    return sum(
         abs(rule(rate.billing).billed(used) - used) > NOTABLE_ROUNDING * used
         for rate, used in zip(_rates(runs, rates), _used(runs, rates, settings), strict=True)
         if rate is not None and used is not None
-    )
-    return Message(
-        OTHER_RENTAL[settings.rental] if changed else RENTAL[settings.rental],
-        {"runs": counted(changed, "run"), "percent": 100 * NOTABLE_ROUNDING},
     )
 
 
@@ -192,9 +168,13 @@ def _times(runs: pl.DataFrame) -> list[str]:
     return [name for name in runs.columns if name.endswith("seconds")]
 
 
-SPOT = Message(
-    "A spot machine can be taken away before a run ends; what a new beginning costs is not counted."
-)
+@dataclass(frozen=True)
+class Total:
+    """A plain sum over finished runs."""
+
+    runs: int
+    seconds: float
+    amount: float
 
 
 @dataclass(frozen=True)
@@ -206,12 +186,12 @@ class Costing:
     """Scenario → its rate."""
     settings: CostSettings
     exchange: Exchange | None
+    results: Results | None = None
+    """The folder that the runs are from; None for a bare table."""
+    priced_on: date | None = None
+    """When the prices were put on the runs."""
     same_computers: tuple[SameComputer, ...] = ()
     """Machines that no figure tells apart."""
-    notes: tuple[Message, ...] = ()
-    """What is missing or doubtful beside the amounts themselves."""
-    is_summed: bool = True
-    """Whether the runs can be summed up; published means of several cannot."""
 
     @property
     def time_metric(self) -> str:
@@ -220,7 +200,7 @@ class Costing:
 
     @property
     def currency(self) -> str | None:
-        """What amounts are told in first: the currency of the exchange; None without a price."""
+        """The main currency of the amounts: the currency of the exchange; None without a price."""
         return next(reversed(currencies(self.rates, self.exchange)), None)
 
     @property
@@ -238,80 +218,23 @@ class Costing:
             if metric_of(name).kind is Kind.MONEY or name in energies
         )
 
-    def total(self) -> list[Message]:
-        """What all runs took and cost together: a plain sum."""
+    def total(self) -> Total | None:
+        """What all finished runs took and cost; None where there is nothing to sum."""
         money = self.cost_metric
-        if money is None or self.currency is None or self.settings.of == "inference":
-            return []
+        if money is None or self.settings.of == "inference":
+            return None
         paid = self.runs.filter(pl.col("verdict") == "finished").drop_nulls(
             [self.time_metric, money]
         )
-        if not self.is_summed or paid.is_empty():
-            return []
-        return [
-            Message(
-                "{runs} together took {time} and cost {amount}.",
-                {
-                    "runs": counted(paid.height, "finished run"),
-                    "time": Quantity(float(paid[self.time_metric].sum()), "s"),
-                    "amount": Quantity(float(paid[money].sum()), self.currency),
-                },
-            )
-        ]
+        # Published means of several runs cannot be summed up.
+        if paid.is_empty() or (self.results is not None and self.results.spreads):
+            return None
+        return Total(paid.height, float(paid[self.time_metric].sum()), float(paid[money].sum()))
 
-    def sources(self) -> list[Message]:
-        """Every price with its date and source, the exchange, and the CO2 of the grid."""
-        exact = self.settings.rental == "shared"
-        told = [
-            Message("Price: {price}.", {"price": rate.message(exact=exact)})
-            for rate in dict.fromkeys(self.rates.values())
-        ]
-        if self.exchange is not None and self.exchange.base in currencies(self.rates):
-            told.append(Message("Exchange: {rate}.", {"rate": self.exchange.message()}))
-        if any(name in self.runs.columns for name in CO2_OF.values()):
-            told += [
-                Message("Grid: {grid}.", {"grid": grid.message()})
-                for grid in grids(self.rates, self.settings)
-            ]
-        return told
-
-    def unpriced(self) -> list[Message]:
-        """Which scenarios are not among the amounts, where others are."""
+    def unpriced(self) -> list[str]:
+        """The scenarios that are not among the amounts, where others are."""
         scenarios = self.runs["scenario"].unique(maintain_order=True).to_list()
-        missing = [name for name in scenarios if name not in self.rates]
-        if not self.rates or not missing:
-            return []
-        return [
-            Message("Without a price, and so without a cost: {names}.", {"names": listed(missing)})
-        ]
-
-    def remarks(self) -> list[Message]:
-        """What a reader of the amounts must know."""
-        told = [rental_remark(self.runs, self.rates, self.settings)] if self.rates else []
-        if self.rates and self.settings.idle_seconds:
-            idle = Quantity(self.settings.idle_seconds, "s")
-            told.append(Message("Every run is billed {time} of idle time too.", {"time": idle}))
-        if (
-            self.rates
-            and self.exchange is not None
-            and self.exchange.base not in currencies(self.rates)
-        ):
-            told.append(
-                Message(
-                    "No price is in {base}, so the exchange to {currency} is not used.",
-                    {"base": self.exchange.base, "currency": self.exchange.currency},
-                )
-            )
-        if any(rate.purchase is Purchase.SPOT for rate in self.rates.values()):
-            told.append(SPOT)
-        if self.settings.watts_per_core is not None and "energy_estimate_kwh" in self.runs.columns:
-            told.append(
-                Message(
-                    "Energy is an estimate and not measured: processor time at {watts} per core.",
-                    {"watts": Quantity(self.settings.watts_per_core, "W")},
-                )
-            )
-        return [*told, *self.notes]
+        return [name for name in scenarios if name not in self.rates] if self.rates else []
 
 
 def costing(
@@ -320,32 +243,26 @@ def costing(
     settings: CostSettings,
     exchange: Exchange | None = None,
 ) -> Costing:
-    """Price runs; without rates only energy is told."""
+    """Price runs; without rates only energy is known."""
     with_amounts = priced(runs, rates, settings, exchange)
     return Costing(with_energy(with_amounts, rates, settings), rates, settings, exchange)
 
 
-def with_notes(costs: Costing, results: Results, day: date) -> Costing:
-    """The costing of a results folder with what weakens it; prices were put on it that day."""
+def in_folder(costs: Costing, results: Results, day: date) -> Costing:
+    """The costing with the folder that its runs are from; prices were put on them that day."""
     finished = costs.runs.filter(pl.col("verdict") == "finished")
     conditions = results.conditions().join(finished, on="run", how="semi")
     return replace(
-        costs,
-        same_computers=tuple(same_computers(conditions)),
-        notes=(
-            *missing_notes(results),
-            *core_notes(conditions, costs.rates),
-            *age_notes(costs.rates, day),
-        ),
-        is_summed=not results.spreads,
+        costs, results=results, priced_on=day, same_computers=tuple(same_computers(conditions))
     )
 
 
 def kept_costing(results: Results) -> Costing:
     """The runs of a results folder at the prices kept with them."""
-    exchange = results.prices.exchange if results.prices is not None else None
+    prices = read_prices(results.path)
+    exchange = prices.exchange if prices is not None else None
     costs = costing(results.runs(), rates_of(results), cost_settings(results), exchange)
-    return costs if results.prices is None else with_notes(costs, results, results.prices.made)
+    return costs if prices is None else in_folder(costs, results, prices.made)
 
 
 def cost_settings(results: Results) -> CostSettings:

@@ -1,30 +1,108 @@
-"""By how much and how surely one thing costs less, or takes less time, than another. Pure."""
+"""How likely one thing truly costs less or takes less time than another, from a few runs. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
+from math import sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from prumo.message import Message
-from prumo.quantity import Quantity
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.ratio import mean_ratio, ratio_of
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.money.cost import Costing
+    from numpy.typing import NDArray
+
+    Draws = NDArray[np.float64]
+    Runs = dict[tuple[object, ...], list[float]]
+
+# The error of a chance near 95 % is then a sixth of a percent.
+DRAWS = 20_000
+FEWEST_RUNS = 2
 
 
-# Below this ratio percents are easier to grasp than times.
-TIMES_FROM = 1.5
-# A chance from so many draws is not known better than this.
-FINEST_PERCENT = 0.1
+@dataclass(frozen=True)
+class Plausible:
+    """What the truth may be: one row per draw, one column per scenario."""
+
+    seconds: Draws
+    costs: Draws
+
+    def of(self, place: int) -> Plausible:
+        """The draws of one scenario alone."""
+        return Plausible(self.seconds[:, place], self.costs[:, place])
+
+
+def plausible_means(
+    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]], seed: int = 1
+) -> Plausible:
+    """True mean times and costs of scenarios as likely as their runs make them.
+
+    Each scenario's pair is drawn from the bivariate t distribution around its means, so that 95 %
+    of the draws are within Student's interval, and two scenarios differ as in the Behrens-Fisher
+    distribution: Box and Tiao (1973), Bayesian Inference in Statistical Analysis, chapter 2. A run
+    that takes longer also costs more, and the draws keep that. A scenario with a single run stands
+    at its values: callers say that it is unsure.
+    """
+    return _drawn(seconds, costs, seed, of_next_run=False)
+
+
+def plausible_runs(
+    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]], seed: int = 1
+) -> Plausible:
+    """Time and cost of the next run of each scenario: spread of runs and doubt about the mean."""
+    return _drawn(seconds, costs, seed, of_next_run=True)
+
+
+def exact_mean(values: Sequence[float]) -> float:
+    """The mean; of equal values just that, without the rounding error of summing and dividing."""
+    return values[0] if min(values) == max(values) else fmean(values)
+
+
+def chance_below(one: Draws, other: Draws | float) -> float:
+    """The chance that one is below the other; a tie is half a chance."""
+    return float(np.mean(one < other) + np.mean(one == other) / 2)
+
+
+def _drawn(
+    seconds: Sequence[Sequence[float]],
+    costs: Sequence[Sequence[float]],
+    seed: int,
+    *,
+    of_next_run: bool,
+) -> Plausible:
+    random = np.random.default_rng(seed)
+    pairs = [
+        _pair(np.array([time, cost], dtype=np.float64), random, of_next_run=of_next_run)
+        for time, cost in zip(seconds, costs, strict=True)
+    ]
+    return Plausible(
+        np.column_stack([pair[0] for pair in pairs]), np.column_stack([pair[1] for pair in pairs])
+    )
+
+
+def _pair(values: Draws, random: np.random.Generator, *, of_next_run: bool) -> Draws:
+    """Draws of the time and the cost of one scenario, two rows."""
+    runs = values.shape[1]
+    means: Draws = np.array([[exact_mean(row)] for row in values.tolist()])
+    if runs < FEWEST_RUNS:
+        return np.repeat(means, DRAWS, axis=1)
+    spread = sqrt(1 / runs + of_next_run)
+    # Weighing the deviations of the runs by normal numbers gives their covariance to the draws; of
+    # a triangle with the same products two numbers do, however many runs there are.
+    _, deviations = np.linalg.qr((values - means).T)
+    shifts = deviations.T @ random.standard_normal((len(deviations), DRAWS))
+    scale = np.sqrt(random.chisquare(runs - 1, DRAWS))
+    drawn: Draws = means + spread * shifts / scale
+    return drawn
 
 
 class Aspect(StrEnum):
@@ -65,90 +143,6 @@ class Difference:
             return False
         return max(self.chance_less, 1 - self.chance_less) >= (1 + self.confidence) / 2
 
-    def message(self) -> Message:
-        """What the runs say of it, and no more."""
-        names = {"one": self.one, "other": self.other}
-        if self.is_same:
-            told = Message(SAME[self.aspect], names)
-        elif min(self.one_mean, self.other_mean) <= 0:
-            told = Message(NOTHING[self.aspect, self.is_less], names)
-        elif self.chance_less is None:
-            told = Message(
-                "In these runs {difference}; with a single run of either, nobody can tell how sure "
-                "that is.",
-                {"difference": self._difference()},
-            )
-        elif not self.is_told:
-            told = Message(UNDECIDED[self.aspect], {**names, "chance": chance(self.chance_less)})
-        else:
-            surely = self.chance_less if self.is_less else 1 - self.chance_less
-            told = Message(
-                "{difference}; the chance that this is truly so is {chance}.",
-                {"difference": self._difference(), "chance": chance(surely)},
-            )
-        return told
-
-    def _difference(self) -> Message:
-        low, high = sorted((self.one_mean, self.other_mean))
-        in_times = high >= TIMES_FROM * low
-        percent = 100 * (high - low) / self.other_mean
-        return Message(
-            TEMPLATES[self.aspect, self.is_less, in_times],
-            {"one": self.one, "other": self.other, "times": high / low, "percent": percent},
-        )
-
-
-TEMPLATES = {
-    (Aspect.COST, True, True): "{one} costs {times:.1f} times less than {other}",
-    (Aspect.COST, True, False): "{one} costs {percent:.1f} % less than {other}",
-    (Aspect.COST, False, True): "{one} costs {times:.1f} times as much as {other}",
-    (Aspect.COST, False, False): "{one} costs {percent:.1f} % more than {other}",
-    (Aspect.TIME, True, True): "{one} takes {times:.1f} times less time than {other}",
-    (Aspect.TIME, True, False): "{one} takes {percent:.1f} % less time than {other}",
-    (Aspect.TIME, False, True): "{one} takes {times:.1f} times as long as {other}",
-    (Aspect.TIME, False, False): "{one} takes {percent:.1f} % more time than {other}",
-}
-SAME = {
-    Aspect.COST: "All runs of {one} and {other} cost the same.",
-    Aspect.TIME: "All runs of {one} and {other} take the same time.",
-}
-# Of nothing there is no ratio.
-NOTHING = {
-    (Aspect.COST, True): "As billed, the runs of {one} cost nothing, and those of {other} do.",
-    (Aspect.COST, False): "As billed, the runs of {other} cost nothing, and those of {one} do.",
-    (Aspect.TIME, True): "As measured, the runs of {one} take no time, and those of {other} do.",
-    (Aspect.TIME, False): "As measured, the runs of {other} take no time, and those of {one} do.",
-}
-UNDECIDED = {
-    Aspect.COST: "These runs do not tell {one} and {other} apart in cost: the chance that {one} "
-    "is truly cheaper is {chance}.",
-    Aspect.TIME: "These runs do not tell {one} and {other} apart in time: the chance that {one} "
-    "is truly faster is {chance}.",
-}
-
-
-def chance(share: float) -> Message | Quantity:
-    """A chance in percent, never said to be a certainty.
-
-    >>> str(chance(0.637)), str(chance(1.0)), str(chance(0.0))
-    ('64 %', 'more than 99.9 %', 'less than 0.1 %')
-    """
-    percent = 100 * share
-    if percent > 100 - FINEST_PERCENT:
-        return Message("more than {percent}", {"percent": _percent(100 - FINEST_PERCENT)})
-    if percent < FINEST_PERCENT:
-        return Message("less than {percent}", {"percent": _percent(FINEST_PERCENT)})
-    near_an_end = min(percent, 100 - percent) < 1
-    return _percent(round(percent, 1 if near_an_end else 0))
-
-
-def _percent(percent: float) -> Quantity:
-    return Quantity(percent, "%", digits=3 if percent > 1 else 1)
-
-
-if TYPE_CHECKING:
-    Runs = dict[tuple[object, ...], list[float]]
-
 
 @dataclass(frozen=True)
 class MachineRatio:
@@ -164,41 +158,6 @@ class MachineRatio:
     def machines(self) -> set[str]:
         """Their labels."""
         return {self.difference.one, self.difference.other}
-
-    def message(self) -> Message:
-        """The difference, what it rests on, and whether it holds everywhere."""
-        told = Message(
-            "In {count} pair of scenarios alike but for the machine: {difference}",
-            {"count": self.pairs, "difference": self.difference.message()},
-            "On average over {count} pairs of scenarios alike but for the machine: {difference}",
-        )
-        if not self.reversed_pairs:
-            return told
-        return Message(
-            "{told} In {count} of them it is the other way round.",
-            {"told": told, "count": self.reversed_pairs},
-        )
-
-
-def machine_sentences(
-    costing: Costing, factors: Sequence[str], money: str | None, confidence: float
-) -> list[Message]:
-    """How machines that did the same work compare, in cost and in time.
-
-    At one price for all, amounts are of a machine that some did not run on: only time is told.
-    Machines that were one computer are not compared, and that is told instead.
-    """
-    aspects = {Aspect.TIME: costing.time_metric}
-    if money is not None and len(set(costing.rates.values())) > 1:
-        aspects = {Aspect.COST: money, **aspects}
-    told = [shared.message() for shared in costing.same_computers]
-    told += [
-        ratio.message()
-        for aspect, metric in aspects.items()
-        for ratio in machine_ratios(costing.runs, factors, metric, aspect, confidence)
-        if not any(ratio.machines <= set(shared.labels) for shared in costing.same_computers)
-    ]
-    return told
 
 
 def machine_ratios(

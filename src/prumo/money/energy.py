@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.message import Message
-from prumo.quantity import Quantity
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
@@ -24,13 +22,6 @@ class Grid:
 
     grams_per_kwh: float
     source: str
-
-    def message(self) -> Message:
-        """The intensity and where it comes from."""
-        return Message(
-            "{intensity} of CO2 ({source})",
-            {"intensity": Quantity(self.grams_per_kwh, "g/kWh"), "source": self.source},
-        )
 
 
 GOOGLE_2024 = "Google Cloud, region-carbon-info, year 2024"

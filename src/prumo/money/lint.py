@@ -1,11 +1,11 @@
-"""What is wrong or doubtful in a list of prices: one enumeration, each with advice."""
+"""What is wrong or doubtful in a list of prices, as one enumeration."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -28,26 +28,34 @@ SENTINELS = frozenset({700.0, 999.0, 9999.0, 99999.0, 999999.0})
 _DAYS_AHEAD = 1
 
 
-class Problem(Enum):
-    """A kind of finding: its name, whether such a price is of no use, and what to do."""
+class Problem(StrEnum):
+    """A kind of finding, as programs read it; `report.prices` has its title and advice."""
 
-    NO_PRICE = ("no price", True, "look it up at the provider, or leave the row out")
-    NOT_A_NUMBER = ("not a number", True, "correct the row")
-    ZERO = ("zero", True, "nothing is free by the hour: look the price up at the provider")
-    NEGATIVE = ("negative", True, "correct the row")
-    SENTINEL = ("sentinel", True, "the catalog knew no price and filled one in: look it up")
-    CURRENCY = ("unknown currency", True, "write the ISO 4217 code, as USD or BRL")
-    UNDATED = ("no date", True, "say of which day it is: `prumo price import FILE --as-of DATE`")
-    FUTURE = ("date in the future", True, "correct the date")
-    DUPLICATE = ("duplicate", False, "keep one row for each name and date")
-    STALE = ("stale", False, "fetch a newer one: `prumo price update`")
-    SPOT_DEARER = ("spot dearer", False, "spot should cost less than on demand: look it up")
-    NO_SOURCE = ("no source", False, "say where it comes from in the column `source`")
+    NO_PRICE = "no_price"
+    NOT_A_NUMBER = "not_a_number"
+    ZERO = "zero"
+    NEGATIVE = "negative"
+    SENTINEL = "sentinel"
+    CURRENCY = "currency"
+    UNDATED = "undated"
+    FUTURE = "future"
+    DUPLICATE = "duplicate"
+    STALE = "stale"
+    SPOT_ABOVE_ON_DEMAND = "spot_dearer"
+    NO_SOURCE = "no_source"
 
-    def __init__(self, title: str, spoils: bool, advice: str) -> None:
-        self.title = title
-        self.spoils = spoils
-        self.advice = advice
+    @property
+    def spoils(self) -> bool:
+        """Whether such a price is of no use."""
+        return self not in _DOUBTFUL
+
+
+_DOUBTFUL = {
+    Problem.DUPLICATE,
+    Problem.STALE,
+    Problem.SPOT_ABOVE_ON_DEMAND,
+    Problem.NO_SOURCE,
+}
 
 
 @dataclass(frozen=True)
@@ -77,7 +85,7 @@ def lint(prices: Iterable[Price], today: date, max_age_days: int = MAX_AGE_DAYS)
 
 
 def amount_problem(amount: float) -> Problem | None:
-    """Why an amount is none that anybody pays, if it is so."""
+    """Why nobody pays such an amount; None where it is plausible."""
     if not math.isfinite(amount):
         return Problem.NOT_A_NUMBER
     if amount < 0:
@@ -102,16 +110,16 @@ def _amount_findings(price: Price) -> Iterator[Finding]:
             yield Finding(problem, price, ", ".join(wrong))
     if price.on_demand is not None and price.spot is not None and price.spot > price.on_demand:
         detail = f"spot {price.spot:g}, on demand {price.on_demand:g}"
-        yield Finding(Problem.SPOT_DEARER, price, detail)
+        yield Finding(Problem.SPOT_ABOVE_ON_DEMAND, price, detail)
 
 
 def _origin_findings(price: Price, today: date) -> Iterator[Finding]:
     if price.currency not in _currencies():
         yield Finding(Problem.CURRENCY, price, f"'{price.currency}'")
     if not price.source:
-        yield Finding(Problem.NO_SOURCE, price, "nobody says where it comes from")
+        yield Finding(Problem.NO_SOURCE, price, "it names no source")
     if price.as_of is None:
-        yield Finding(Problem.UNDATED, price, "nobody says of which day it is")
+        yield Finding(Problem.UNDATED, price, "it has no date")
     elif (price.as_of - today).days > _DAYS_AHEAD:
         yield Finding(Problem.FUTURE, price, f"{price.as_of}")
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.message import Message, listed
 from prumo.money.advice import figures_of
-from prumo.money.chance import FEWEST_RUNS, exact_mean, plausible_means
-from prumo.money.difference import by_work
+from prumo.money.difference import FEWEST_RUNS, by_work, exact_mean, plausible_means
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from prumo.money.chance import Plausible
+    from prumo.money.difference import Plausible
 
 
 class Standing(StrEnum):
@@ -64,40 +62,6 @@ def pareto(
         for same in by_work(runs, factors)
         for point in _points(same, time_metric, cost_metric, confidence)
     ]
-
-
-def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
-    """Which scenarios are worth a look, and which surely are not."""
-    front = [point.scenario for point in points if point.on_front]
-    wasteful = [point.scenario for point in points if point.standing is Standing.DOMINATED]
-    undecided = [
-        point.scenario for point in points if point.standing is Standing.OPEN and not point.on_front
-    ]
-    told = []
-    if front:
-        told.append(
-            Message(
-                "By their means, no other that does the same work is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(front)},
-            )
-        )
-    if wasteful:
-        told.append(
-            Message(
-                "Surely neither faster nor cheaper than another that does the same work: {names}.",
-                {"names": listed(wasteful)},
-            )
-        )
-    if undecided:
-        told.append(
-            Message(
-                "These runs do not tell whether some other is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(undecided)},
-            )
-        )
-    return told
 
 
 def dominated(seconds: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.bool_]:

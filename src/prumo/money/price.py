@@ -23,6 +23,11 @@ class Purchase(StrEnum):
     ON_DEMAND = "on_demand"
     SPOT = "spot"
 
+    @property
+    def words(self) -> str:
+        """As it is written in messages: `on demand`."""
+        return self.value.replace("_", " ")
+
 
 class Kind(StrEnum):
     """What is paid for; billing rules differ by it."""

@@ -3,60 +3,137 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
-from prumo.errors import InputError, did_you_mean
-from prumo.money.billing import PURCHASE_WORDS, rate_of
-from prumo.money.cost import DATA_BYTES
-from prumo.money.kept_prices import (
-    EVERY_MACHINE,
-    Prices,
-    named_prices,
-    rates_of,
-    read_prices,
-    write_prices,
-)
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prumo.errors import InputError, StorageError, did_you_mean
+from prumo.files import write_json
+from prumo.money.billing import DATA_BYTES, Exchange, Rate, rate_of
 from prumo.money.price import Purchase, Unit
-from prumo.run.events import Remark
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.results.record import unreadable_reason
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
     from pathlib import Path
 
-    from prumo.money.billing import Exchange, Rate
     from prumo.results.tables import Results
-    from prumo.run.events import Listener
     from prumo.study import Study
 
 
-def keep_prices(study: Study, results: Path, listener: Listener) -> None:
+PRICES_FILE = "prices.json"
+FORMAT = 1
+EVERY_MACHINE = ""
+"""The label of the rate that holds where a machine has none of its own."""
+
+
+class PricesKept(BaseModel):
+    """Rates by machine as they stood on a day."""
+
+    model_config = ConfigDict(frozen=True)
+
+    made: date
+    rates: dict[str, Rate]
+    """Label of a machine → its rate; the empty label holds for all others."""
+    exchange: Exchange | None = None
+
+
+class Prices(PricesKept):
+    """The rates that count, and those that counted before."""
+
+    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT
+    earlier: tuple[PricesKept, ...] = ()
+    """The oldest first."""
+
+    def repriced(self, rates: Mapping[str, Rate], exchange: Exchange | None, made: date) -> Prices:
+        """Other rates in place of these, which are kept as earlier ones."""
+        replaced = PricesKept(made=self.made, rates=self.rates, exchange=self.exchange)
+        return Prices(
+            made=made, rates=dict(rates), exchange=exchange, earlier=(*self.earlier, replaced)
+        )
+
+
+def named_prices(study: Study) -> dict[str, str]:
+    """Label of a machine → the name of its price, where the study names one."""
+    return {
+        label: machine.price
+        for label, machine in study.machines.items()
+        if machine.price is not None
+    }
+
+
+def rates_of(results: Results) -> dict[str, Rate]:
+    """Scenario → the rate that its runs are priced with; none where there is no price."""
+    prices = read_prices(results.path)
+    if prices is None:
+        return {}
+    found = {
+        record.scenario: prices.rates.get(machine_label(record.parameters))
+        or prices.rates.get(EVERY_MACHINE)
+        for record in results.records
+    }
+    return {scenario: rate for scenario, rate in found.items() if rate is not None}
+
+
+def machine_label(parameters: Mapping[str, Any]) -> str:
+    """The label of the machine that a run's parameters name; empty where they name none."""
+    return next((str(parameters[name]) for name in MACHINE_NAMES if name in parameters), "")
+
+
+def read_prices(results: Path) -> Prices | None:
+    """The prices in a results folder; None where nobody priced it.
+
+    Raises:
+        StorageError: They are there and cannot be read; amounts shall not change in silence.
+    """
+    path = results / PRICES_FILE
+    try:
+        return Prices.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError) as error:
+        reason = unreadable_reason(error)
+        raise StorageError(
+            f"cannot read {path}: {reason}. Move the file away and run `prumo reprice {results}`."
+        ) from error
+
+
+def write_prices(results: Path, prices: Prices) -> None:
+    """Keep prices in a results folder."""
+    path = results / PRICES_FILE
+    try:
+        write_json(path, prices)
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error
+
+
+def keep_prices(study: Study, results: Path) -> list[str]:
     """Keep the prices of the machines that a study names, where none are kept yet.
 
-    A price that nobody knows is remarked on: it can be named later, and measuring goes on.
+    Returns what to tell the user about prices that nobody knows: they can be named later, and
+    measuring goes on.
     """
     names = named_prices(study)
     if not names:
-        return
+        return []
     kept = read_prices(results) or Prices(made=_today(), rates={})
     if EVERY_MACHINE in kept.rates:
-        return
+        return []
     missing = {label: name for label, name in names.items() if label not in kept.rates}
-    found = {}
+    found, remarks = {}, []
     for label, name in missing.items():
         try:
             found[label] = _rate(name, Purchase(study.cost.purchase))
         except InputError as error:
-            listener(
-                Remark(
-                    f"no price for {label}: {error}. `prumo reprice {results} --machine "
-                    f"{label}=PRICE` names one at any time."
-                )
+            remarks.append(
+                f"no price for {label}: {error}. `prumo reprice {results} --machine "
+                f"{label}=PRICE` names one at any time."
             )
     if found:
         write_prices(results, kept.model_copy(update={"rates": {**kept.rates, **found}}))
+    return remarks
 
 
 @dataclass(frozen=True)
@@ -104,22 +181,25 @@ def asked_rates(
         rates = [_rate(name, how) for name in dict.fromkeys(names)]
         _require_usable(rates, results)
         scenarios = dict.fromkeys(record.scenario for record in results.records)
-        return {
-            f"{rate.price}, {PURCHASE_WORDS[how]}": dict.fromkeys(scenarios, rate) for rate in rates
-        }
+        return {f"{rate.price}, {how.words}": dict.fromkeys(scenarios, rate) for rate in rates}
     if purchase is None:
         return {"": kept}
     if not kept:
         raise InputError(no_prices(results))
     bought = {name: _rate(name, purchase) for name in {rate.price for rate in kept.values()}}
-    return {
-        PURCHASE_WORDS[purchase]: {scenario: bought[rate.price] for scenario, rate in kept.items()}
-    }
+    return {purchase.words: {scenario: bought[rate.price] for scenario, rate in kept.items()}}
 
 
 def pricing_day(results: Results, *, is_kept: bool) -> date:
     """When prices were put on runs: for those that are kept the day in prices.json, else today."""
-    return results.prices.made if is_kept and results.prices is not None else _today()
+    prices = read_prices(results.path) if is_kept else None
+    return prices.made if prices is not None else _today()
+
+
+def kept_exchange(results: Results) -> Exchange | None:
+    """The exchange that is kept with a results folder's prices."""
+    prices = read_prices(results.path)
+    return prices.exchange if prices is not None else None
 
 
 def no_prices(results: Results) -> str:

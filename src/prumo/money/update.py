@@ -1,16 +1,15 @@
-"""Bringing the catalog up to date from public services, one provider after the other."""
+"""Taking prices into the user's own catalog: from files, and from public services by provider."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, PrumoError, did_you_mean
+from prumo.errors import InputError, PrumoError
 from prumo.money.catalog import keep, load_catalog, newest
 from prumo.money.lint import Finding, lint
-from prumo.money.services import ENDPOINTS, OTHERWISE, USUAL
-from prumo.money.services.request import Request
+from prumo.money.sources import default_source, find_fetching_source
+from prumo.money.sources.documents import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,9 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Intake:
-    """What became of prices that were brought."""
+    """What became of prices that were imported or fetched."""
 
+    place: str
+    """Where they came from: files, or the name of a source."""
     kept: tuple[Price, ...]
+    """Empty where no price was usable."""
     left_out: tuple[Finding, ...]
     """Why rows were of no use; one finding for each reason."""
     files: tuple[Path, ...]
@@ -33,21 +35,12 @@ class Intake:
 
 
 def take_in(prices: Sequence[Price], place: str, today: date) -> Intake:
-    """Keep the usable prices; where there is none, nothing changes and the reasons are told."""
+    """Keep the usable prices; where there is none, nothing changes."""
     useless = tuple(finding for finding in lint(prices, today) if finding.problem.spoils)
     names = {id(finding.price) for finding in useless}
     usable = newest(price for price in prices if id(price) not in names)
-    if not usable:
-        raise InputError(f"{place}: no price can be used:\n{_reasons(useless)}")
-    described = _described(usable)
-    return Intake(described, useless, tuple(keep(described)))
-
-
-def _reasons(findings: Iterable[Finding]) -> str:
-    counts = Counter(finding.problem for finding in findings)
-    return "\n".join(
-        f"  {problem.title}: {count}; {problem.advice}" for problem, count in counts.items()
-    )
+    described = _described(usable) if usable else ()
+    return Intake(place, described, useless, tuple(keep(described)) if usable else ())
 
 
 def _described(prices: Sequence[Price]) -> tuple[Price, ...]:
@@ -76,21 +69,22 @@ def _filled_in(price: Price, known: Price | None) -> Price:
     return price.model_copy(update=filled)
 
 
-_GOOGLE_SAYS = (
+_GOOGLE_REMARK = (
     "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which is "
     "made from it"
 )
 
 
 @dataclass(frozen=True)
-class Wish:
+class UpdateRequest:
     """What is to be updated; what is left out is what the catalog already has."""
 
     providers: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
     skus: tuple[str, ...] = ()
     every_sku: bool = False
-    endpoint: str = ""
+    source: str = ""
+    """Whom to ask; empty for the default of each provider."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +96,14 @@ class Outcome:
     failure: str = ""
 
 
-def update(wish: Wish, progress: Progress, today: date) -> list[Outcome]:
+def update(request: UpdateRequest, progress: Progress, today: date) -> list[Outcome]:
     """Fetch and keep prices; a provider that fails leaves what is known of it as it was."""
-    if wish.endpoint and wish.endpoint not in ENDPOINTS:
-        hint = did_you_mean(wish.endpoint, ENDPOINTS)
-        raise InputError(f"prices cannot be fetched from '{wish.endpoint}'; {hint}")
+    if request.source:
+        find_fetching_source(request.source)
     outcomes = []
-    for provider in _each(wish.providers) or _known_providers():
+    for provider in _each(request.providers) or _known_providers():
         try:
-            intake = _update_one(provider, wish, progress, today)
+            intake = _update_one(provider, request, progress, today)
         except PrumoError as error:
             outcomes.append(Outcome(provider, failure=str(error)))
         else:
@@ -118,30 +111,30 @@ def update(wish: Wish, progress: Progress, today: date) -> list[Outcome]:
     return outcomes
 
 
-def _update_one(provider: str, wish: Wish, progress: Progress, today: date) -> Intake:
-    endpoint = wish.endpoint or USUAL.get(provider, OTHERWISE)
-    if provider == "gcp" and not wish.endpoint:
-        progress.say(_GOOGLE_SAYS)
-    request = _request(provider, wish)
-    prices = ENDPOINTS[endpoint](request, progress, today)
+def _update_one(provider: str, request: UpdateRequest, progress: Progress, today: date) -> Intake:
+    source = request.source or default_source(provider)
+    if provider == "gcp" and not request.source:
+        progress.say(_GOOGLE_REMARK)
+    asked = _request(provider, request)
+    prices = find_fetching_source(source).fetch(asked, progress, today)
     if not prices:
-        raise InputError(f"{endpoint} has none of the prices that were asked for")
-    missing = set(request.skus) - {price.sku for price in prices}
+        raise InputError(f"{source} has none of the prices that were asked for")
+    missing = set(asked.skus) - {price.sku for price in prices}
     if missing:
-        regions, skus = ", ".join(request.regions), ", ".join(sorted(missing))
-        progress.say(f"{provider}: {endpoint} has no price in {regions} of {skus}")
-    return take_in(prices, endpoint, today)
+        regions, skus = ", ".join(asked.regions), ", ".join(sorted(missing))
+        progress.say(f"{provider}: {source} has no price in {regions} of {skus}")
+    return take_in(prices, source, today)
 
 
-def _request(provider: str, wish: Wish) -> Request:
+def _request(provider: str, request: UpdateRequest) -> Request:
     known = [price for price in load_catalog().prices if price.provider == provider]
-    regions = wish.regions or _each(price.region for price in known)
-    skus = wish.skus or _each(price.sku for price in known)
+    regions = request.regions or _each(price.region for price in known)
+    skus = request.skus or _each(price.sku for price in known)
     if not regions:
         raise InputError("nothing of it is in the catalog yet: say --region, and --sku or --all")
-    if not skus and not wish.every_sku:
+    if not skus and not request.every_sku:
         raise InputError("nothing of it is in the catalog yet: say --sku or --all")
-    return Request(provider, regions, () if wish.every_sku else skus)
+    return Request(provider, regions, () if request.every_sku else skus)
 
 
 def _known_providers() -> tuple[str, ...]:

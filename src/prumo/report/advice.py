@@ -11,8 +11,16 @@ from rich.text import Text
 from prumo.message import Message, listed
 from prumo.money.advice import Strategy, advise
 from prumo.money.cost import cost_metric
-from prumo.money.difference import Aspect, by_work, chance, machine_sentences, work_factors
+from prumo.money.difference import Aspect, by_work, work_factors
 from prumo.quantity import Estimate, Quantity
+from prumo.report.cost_sentences import (
+    chance,
+    cost_remarks,
+    difference_message,
+    machine_sentences,
+    source_sentences,
+    weakening_remarks,
+)
 from prumo.report.label import levels_label, scenario_label
 from prumo.statistics.effect import varying
 
@@ -151,7 +159,7 @@ def _runner_up(advice: Advice, runner_up: RunnerUp, wording: Wording) -> Iterato
         {"name": wording.label(second.scenario), "figures": wording.figures(second)},
     )
     for difference in runner_up.differences:
-        yield difference.message()
+        yield difference_message(difference)
     if advice.need.strategy is Strategy.BALANCED and runner_up.chance_better is not None:
         yield Message(
             "The chance that {one} is truly the better balance of the two is {chance}.",
@@ -272,8 +280,8 @@ def advice_report(
         title = levels_label(runs.row(0, named=True), work) if runs.height else ""
         answers.append(Answer(title, advice, tuple(sentences)))
     remarks = machine_sentences(costing, factors, money, need.confidence)
-    remarks += costing.remarks() if money else [*costing.notes, NO_PRICE]
-    return AdviceReport(tuple(answers), currency, tuple(remarks), tuple(costing.sources()))
+    remarks += cost_remarks(costing) if money else [*weakening_remarks(costing), NO_PRICE]
+    return AdviceReport(tuple(answers), currency, tuple(remarks), tuple(source_sentences(costing)))
 
 
 def print_advice(report: AdviceReport, console: Console, language: Language) -> None:

@@ -13,6 +13,7 @@ from rich.text import Text
 from prumo.errors import InputError, did_you_mean
 from prumo.message import Message, listed
 from prumo.money.cost import kept_costing
+from prumo.money.study_prices import read_prices
 from prumo.quantity import MISSING
 from prumo.report.comparison_sentences import (
     comparison_remarks,
@@ -22,6 +23,7 @@ from prumo.report.comparison_sentences import (
     verdict_word,
 )
 from prumo.report.content import headline_metrics
+from prumo.report.cost_sentences import cost_remarks, source_sentences
 from prumo.report.label import levels_label
 from prumo.results.column import free_name
 from prumo.statistics.comparison import compare
@@ -83,7 +85,7 @@ def compare_results(  # noqa: PLR0913 (one argument per option of the command)
     apart = tuple(name for name in varying(runs, results.factors) if name != factor)
     remarks = [*comparison_remarks(comparison), *_unproven(results, factor)]
     if metric_of(chosen).kind is Kind.MONEY:
-        remarks += [*costing.sources(), *costing.remarks()]
+        remarks += [*source_sentences(costing), *cost_remarks(costing)]
     sentences = comparison_sentences(comparison)
     return Answer(results.study_name, comparison, apart, tuple(sentences), tuple(remarks))
 
@@ -137,7 +139,7 @@ def _metric(results: Results, costing: Costing, asked: str | None) -> str:
     if asked is None:
         return headline_metrics(results, measured)[0]
     is_money = metric_of(asked).kind is Kind.MONEY
-    if asked not in measured and is_money and results.prices is None:
+    if asked not in measured and is_money and read_prices(results.path) is None:
         raise InputError(
             f"these results have no prices, so no run has {asked}; name one with:  "
             f"prumo reprice {results.path} --price PROVIDER/SKU@REGION"

@@ -11,7 +11,7 @@ from prumo.errors import InputError, did_you_mean
 from prumo.forecast.accuracy import forecast_against_fact
 from prumo.forecast.document import read_forecast
 from prumo.money.cost import kept_costing
-from prumo.money.kept_prices import named_prices
+from prumo.money.study_prices import named_prices, read_prices
 from prumo.report.cost import cost_report
 from prumo.report.evidence import Evidence
 from prumo.report.warnings import find_warnings
@@ -230,7 +230,7 @@ def _unprofiled(profiles: Mapping[str, Sequence[Profile]]) -> dict[str, list[str
 
 
 def _unpriced(results: Results) -> tuple[str, ...]:
-    if results.study is None or results.prices is not None:
+    if results.study is None or read_prices(results.path) is not None:
         return ()
     return tuple(dict.fromkeys(named_prices(results.study).values()))
 

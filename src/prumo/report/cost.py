@@ -11,8 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.message import Message
-from prumo.money.difference import machine_sentences
-from prumo.money.pareto import pareto, pareto_sentences
+from prumo.money.pareto import pareto
+from prumo.report.cost_sentences import (
+    cost_remarks,
+    machine_sentences,
+    pareto_sentences,
+    source_sentences,
+    total_sentences,
+    unpriced_sentences,
+)
 from prumo.report.label import levels_label
 from prumo.statistics.effect import varying
 from prumo.statistics.metric import Kind, metric_of
@@ -59,10 +66,10 @@ class CostReport:
     def totals(self) -> list[Message]:
         """What all runs cost together, with the price where it was asked for."""
         if not self.title:
-            return self.costing.total()
+            return total_sentences(self.costing)
         return [
             Message("{price}: {total}", {"price": self.title, "total": total})
-            for total in self.costing.total()
+            for total in total_sentences(self.costing)
         ]
 
     def sentences(self) -> list[Message]:
@@ -74,7 +81,7 @@ class CostReport:
         # At one price for all, the cheapest is the fastest: a front of one says nothing.
         if len(set(costing.rates.values())) > 1:
             told += pareto_sentences(self.points)
-        return [*told, *costing.unpriced(), *costing.remarks()]
+        return [*told, *unpriced_sentences(costing), *cost_remarks(costing)]
 
 
 def cost_report(
@@ -111,7 +118,7 @@ def print_costs(reports: Sequence[CostReport], console: Console, language: Langu
     else:
         for metrics in _shown(reports[0].costing):
             console.print(_table(reports[0], metrics, language))
-    told = [source for report in reports for source in report.costing.sources()]
+    told = [source for report in reports for source in source_sentences(report.costing)]
     told += [sentence for report in reports for sentence in report.sentences()]
     for text in dict.fromkeys(map(language.say, told)):
         console.print(Text(text))

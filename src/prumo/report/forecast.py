@@ -8,6 +8,7 @@ from prumo.forecast.document import CONFIDENCE, Span
 from prumo.forecast.estimate import LAYER_SECONDS, PASSES, reached_flops
 from prumo.message import Message, counted, listed
 from prumo.quantity import Estimate, Quantity
+from prumo.report.cost_sentences import exchange_message, rate_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +182,7 @@ def _estimate_text_answers(
         "It costs {money}: {rate}.",
         {
             "money": estimate_of(estimated.cost, estimated.rate.currency),
-            "rate": estimated.rate.message(),
+            "rate": rate_message(estimated.rate),
         },
     )
     if exchange is not None and exchange.base == estimated.rate.currency:
@@ -191,7 +192,7 @@ def _estimate_text_answers(
         )
         yield Message(
             "That is {money} ({rate}).",
-            {"money": estimate_of(span, exchange.currency), "rate": exchange.message()},
+            {"money": estimate_of(span, exchange.currency), "rate": exchange_message(exchange)},
         )
 
 

@@ -9,6 +9,7 @@ from prumo.forecast.accuracy import check_sentences
 from prumo.message import Message, Series
 from prumo.quantity import MISSING
 from prumo.report.convergence import convergence_tables
+from prumo.report.cost_sentences import source_sentences
 from prumo.report.equality import HEADS, equality_rows, method, network_title, verdict
 from prumo.report.profile import missing_profiles, profile_tables
 from prumo.report.scaling import scaling_rows, scaling_sentences
@@ -106,7 +107,7 @@ def _money(report: Report, figures: Figures, language: Language) -> Section | No
     values = {
         "sentences": [said for said in report.cost.sentences() if said not in above],
         "figure": figures.get("pareto"),
-        "sources": report.cost.costing.sources(),
+        "sources": source_sentences(report.cost.costing),
     }
     return Section("money", language.say("Money"), "money", values)
 

@@ -10,6 +10,7 @@ import polars as pl
 from prumo.message import Message, Series, counted, listed
 from prumo.money.difference import by_work, work_factors
 from prumo.quantity import Estimate, Quantity
+from prumo.report.cost_sentences import unpriced_sentences
 from prumo.report.label import levels_label, scenario_label
 from prumo.statistics.metric import Better, metric_of
 
@@ -36,7 +37,7 @@ def sentences(report: Report) -> list[Message]:
         return said
     said += _standings(report)
     if report.cost is not None and report.cost_metric is not None:
-        said += [*report.cost.costing.unpriced(), *report.cost.machine_sentences()]
+        said += [*unpriced_sentences(report.cost.costing), *report.cost.machine_sentences()]
     effect = _largest_effect(report)
     return [*said, effect] if effect else said
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from prumo.errors import InputError, PrumoError, did_you_mean
-from prumo.money.kept_prices import read_prices
 from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
 from prumo.results.condition import conditions_of
 from prumo.results.equality import read_equality
@@ -25,7 +24,6 @@ from prumo.study import Rule, level_text, load
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from prumo.money.kept_prices import Prices
     from prumo.results.equality import Equality
     from prumo.results.events import Profile
     from prumo.results.record import RunRecord, Spread
@@ -108,11 +106,6 @@ class Results:
     def equality(self) -> Equality | None:
         """Whether the study's frameworks train the same networks; None where nobody checked."""
         return read_equality(self.path)
-
-    @cached_property
-    def prices(self) -> Prices | None:
-        """The prices that amounts are computed with; None where nobody priced these results."""
-        return read_prices(self.path)
 
     @property
     def spreads(self) -> dict[str, Mapping[str, Spread]]:

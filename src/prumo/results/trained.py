@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo.results.record import Verdict
-from prumo.study.architecture import Architecture
+from prumo.study.network import Architecture
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

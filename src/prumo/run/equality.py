@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.study import Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 SEVERAL = 2
 

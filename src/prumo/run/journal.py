@@ -115,7 +115,7 @@ class EpochCounter:
         self._journal = GrowingJournal(path)
         self.epochs = 0
 
-    def advance(self) -> bool:
+    def has_progressed(self) -> bool:
         """Read what is new; whether an epoch has ended since the last look."""
         ended = len(events_of(self._journal.news(), "epoch"))
         self.epochs += ended

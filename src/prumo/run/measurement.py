@@ -12,22 +12,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from prumo.machine.cgroup import memory_group
 from prumo.machine.noise import noise_now
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, SAMPLES_FILE
 from prumo.results.record import SamplerCost
 from prumo.run.journal import Facts, facts_of, read_events
 from prumo.run.verdict import Evidence, Judgement, find_anomalies, judge
-from prumo.supervise.guard import GuardedProcess, Order
+from prumo.run.worker import Limits, StartedWorker, end_of_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from prumo.machine.cgroup import RunGroup
     from prumo.run.verdict import Anomaly
     from prumo.run.worker import Launch
-    from prumo.run.workloads import Workload
+    from prumo.run.workloads import Launcher
     from prumo.study import MeasureSettings, Run
     from prumo.supervise.guard import Ending
     from prumo.supervise.interruption import Interruption
@@ -95,9 +93,6 @@ class SamplerProcess:
             self.failure = last_words or f"exit code {self._process.returncode}"
 
 
-TICK_SECONDS = 1.0
-
-
 @dataclass(frozen=True)
 class Observation:
     """How a command ended, what watching it cost, and who ran out of memory meanwhile."""
@@ -119,56 +114,34 @@ def observe(
 ) -> Observation:
     """Run a command in a run's folder to its end; `tick` is called about once a second."""
     kernel_kills_before = _kernel_kills()
-    with memory_group(folder.name, settings.memory_bytes) as group:
-        order = Order(
-            command=launch.command,
-            directory=str(launch.directory),
-            environment=dict(launch.environment),
-            log=str(folder / LOG_FILE),
-            timeout_seconds=settings.timeout_seconds,
-            stop_seconds=settings.stop_seconds,
-            memory_bytes=None if group.join_files else settings.memory_bytes,
-            affinity=list(settings.affinity) if settings.affinity else None,
-            join=group.join_files,
-        )
-        with (
-            GuardedProcess(order) as process,
-            SamplerProcess(
-                folder / SAMPLES_FILE, process.guard_pid, settings.sample_seconds
-            ) as sampler,
-        ):
-            ending = _wait(process, interruption, tick)
-        control_group_kills = group.oom_kills()
-        notes = _notes(sampler, settings, group)
+    limits = Limits(
+        timeout_seconds=settings.timeout_seconds,
+        memory_bytes=settings.memory_bytes,
+        stop_seconds=settings.stop_seconds,
+        affinity=settings.affinity,
+    )
+    with StartedWorker(launch, folder, limits) as worker:
+        samples = folder / SAMPLES_FILE
+        with SamplerProcess(samples, worker.guard_pid, settings.sample_seconds) as sampler:
+            end = worker.wait(tick, interruption=interruption)
     return Observation(
-        ending=ending,
+        ending=end.ending,
         sampler=sampler.cost,
-        control_group_kills=control_group_kills,
+        control_group_kills=end.control_group_kills,
         kernel_kills=_kernel_kills() - kernel_kills_before,
-        notes=notes,
+        notes=_notes(sampler, worker.cap_missing),
     )
 
 
-def _notes(sampler: SamplerProcess, settings: MeasureSettings, group: RunGroup) -> list[str]:
+def _notes(sampler: SamplerProcess, cap_missing: str) -> list[str]:
     notes = []
     if sampler.cost is None:
         notes.append(f"the sampler did not come to its end: {sampler.failure}")
     elif sampler.cost.lost:
         notes.append(f"{sampler.cost.lost} samples could not be written")
-    if settings.memory_bytes is not None and group.missing:
-        notes.append(f"the memory cap was only watched, five times a second: {group.missing}")
+    if cap_missing:
+        notes.append(f"the memory cap was only watched, five times a second: {cap_missing}")
     return notes
-
-
-def _wait(process: GuardedProcess, interruption: Interruption, tick: Callable[[], None]) -> Ending:
-    obeyed = 0
-    while (ending := process.wait(TICK_SECONDS, wake=interruption.wake)) is None:
-        requests = interruption.take()
-        if requests > obeyed:
-            (process.stop if obeyed == 0 and requests == 1 else process.kill)()
-            obeyed = requests
-        tick()
-    return ending
 
 
 def _kernel_kills() -> int:
@@ -182,9 +155,6 @@ def _kernel_kills() -> int:
         if name == "oom_kill":
             return int(value)
     return 0
-
-
-LAST_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -205,7 +175,7 @@ class Measurement:
 def measure(  # noqa: PLR0913 (each is another thing)
     run: Run,
     launch: Launch,
-    workload: Workload,
+    workload: Launcher,
     folder: Path,
     settings: MeasureSettings,
     interruption: Interruption,
@@ -229,7 +199,7 @@ def measure(  # noqa: PLR0913 (each is another thing)
             expected_images=_expected_images(run, facts) if workload.sees_all_images else None,
             control_group_kills=observation.control_group_kills,
             kernel_kills=observation.kernel_kills,
-            last_lines=_end_of(folder / LOG_FILE),
+            last_lines=end_of_log(folder),
             timeout_seconds=settings.timeout_seconds,
             memory_bytes=settings.memory_bytes,
         )
@@ -252,14 +222,3 @@ def _expected_images(run: Run, facts: Facts) -> int | None:
     """How many images a training must have seen: all of the data in every epoch."""
     images, epochs = facts.data.get("images"), run.scenario.parameters.get("epochs")
     return images * epochs if isinstance(images, int) and isinstance(epochs, int) else None
-
-
-def _end_of(log: Path) -> str:
-    """The last lines that a command said."""
-    try:
-        with log.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - LAST_BYTES))
-            return file.read().decode(errors="replace")
-    except OSError:
-        return ""

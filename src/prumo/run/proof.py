@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.environments.worker_source import worker_path
 from prumo.errors import StorageError, UnavailableError, UnequalError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.machine.cpu import read_cpu
 from prumo.results.equality import Answer, NoAnswer, read_proof
-from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
-from prumo.run.worker import Environments, worker_launch
-from prumo.study.architecture import Architecture
-from prumo.supervise.guard import GuardedProcess, Order
+from prumo.results.folder import JOURNAL_FILE, TASK_FILE
+from prumo.run.worker import Environments, Limits, StartedWorker, worker_launch
+from prumo.study.network import Architecture
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.definition import network_documents
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 
 # Ours, far above what any of Prumo's networks takes on two cores.
 PROOF_SECONDS = 1800.0
-_WAIT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -94,20 +92,11 @@ def _ask(
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+        write_json(folder / TASK_FILE, launch.task)
     except OSError as error:
         raise StorageError.on_writing(folder, error) from error
-    order = Order(
-        command=launch.command,
-        directory=str(launch.directory),
-        environment=dict(launch.environment),
-        log=str(folder / LOG_FILE),
-        timeout_seconds=limit_seconds,
-    )
-    with GuardedProcess(order) as process:
-        while (ending := process.wait(_WAIT_SECONDS)) is None:
-            pass
-    return ending
+    with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
+        return worker.wait().ending
 
 
 def _how(ending: Ending) -> str:

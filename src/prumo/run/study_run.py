@@ -1,4 +1,4 @@
-"""Carry out a study on this machine: folder, lock, executor, all together."""
+"""Carry out a study: folder, lock, prices, proof of equality, executor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prumo.results.folder import ResultsFolder
 from prumo.results.trained import trained_architectures
 from prumo.run.events import ListenerProgress, Remark
 from prumo.run.execution import Execution, Selection
-from prumo.run.executors.local import LocalExecutor
+from prumo.run.executors import DEFAULT_EXECUTOR, executor_class
 from prumo.study import Imported
 from prumo.supervise.interruption import sigterm_as_interrupt
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from prumo.run.events import Listener, StudyEnded
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 EVERYTHING = Selection()
 
@@ -40,28 +40,31 @@ def default_results(study: Study) -> Path:
     return Path("results") / study.name
 
 
-def run_study(
+def run_study(  # noqa: PLR0913 (each is an option of its own)
     study: Study,
     results: Path,
     listener: Listener,
     selection: Selection = EVERYTHING,
     *,
     check: bool = True,
+    executor_name: str = DEFAULT_EXECUTOR,
 ) -> StudyEnded:
     """Run what is missing of a study into a results folder.
 
     Where frameworks are compared, their networks are first proven equal, unless `check` is off.
     """
     _refuse_imported(study)
+    kind = executor_class(executor_name)
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
         execution = Execution(study, folder, selection)
-        keep_prices(study, results, listener)
-        with closing(LocalExecutor(study, folder, listener)) as executor:
+        for remark in keep_prices(study, results):
+            listener(Remark(remark))
+        with closing(kind(study, folder, listener)) as executor:
             try:
                 if pending := execution.schedule.pending():
-                    # The data first: wrong files are told before an environment is made.
+                    # The data first: wrong files are reported before an environment is made.
                     executor.prepare(pending)
                     planned = executor.architectures(pending)
                     _require_equality(study, planned, execution, listener, check=check)

@@ -1,25 +1,31 @@
-"""Workers: the isolated environments of frameworks, and how a worker is started in one."""
+"""How a worker is started: its environment, its command, its limits; and the wait for its end."""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
 from prumo.environments.worker_source import worker_path
 from prumo.errors import UnavailableError
+from prumo.machine.cgroup import capped_cgroup
 from prumo.machine.cpu import read_cpu
-from prumo.results.folder import TASK_FILE
+from prumo.results.folder import LOG_FILE, TASK_FILE
+from prumo.supervise.guard import GuardedProcess, Order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+    from types import TracebackType
 
     from prumo.environments.store import Environment
     from prumo.progress import Progress
     from prumo.study import Level, Study
+    from prumo.supervise.guard import Ending
+    from prumo.supervise.interruption import Interruption
 
 
 THREAD_VARIABLES = (
@@ -66,6 +72,7 @@ def clean_environment() -> dict[str, str]:
 
 
 PROTOCOL = 1
+_LAST_BYTES = 4096
 
 
 class Environments:
@@ -116,3 +123,99 @@ def worker_launch(
 def worker_threads(study: Study, parameters: Mapping[str, Level]) -> int:
     """As many as the scenario or else the study asks for; one for every core where neither does."""
     return int(parameters.get("threads") or study.measure.threads or read_cpu().usable_cores)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a started worker may use, and how it is stopped."""
+
+    timeout_seconds: float | None = None
+    memory_bytes: int | None = None
+    stop_seconds: float = 10.0
+    """From the request to end to the kill."""
+    affinity: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class WorkerEnd:
+    """How a worker ended, and how many of its processes passed the memory cap."""
+
+    ending: Ending
+    control_group_kills: int
+
+
+class StartedWorker:
+    """A worker under a guard and within its limits; leaving the block ends all of it.
+
+        with StartedWorker(launch, folder, Limits(timeout_seconds=60)) as worker:
+            end = worker.wait()
+
+    Its output goes to the log in the folder.
+    """
+
+    def __init__(self, launch: Launch, folder: Path, limits: Limits) -> None:
+        with ExitStack() as stack:
+            group = stack.enter_context(capped_cgroup(folder.name, limits.memory_bytes))
+            order = Order(
+                command=launch.command,
+                directory=str(launch.directory),
+                environment=dict(launch.environment),
+                log=str(folder / LOG_FILE),
+                timeout_seconds=limits.timeout_seconds,
+                stop_seconds=limits.stop_seconds,
+                memory_bytes=None if group.join_files else limits.memory_bytes,
+                affinity=list(limits.affinity) if limits.affinity else None,
+                join=group.join_files,
+            )
+            self._process = stack.enter_context(GuardedProcess(order))
+            self._stack = stack.pop_all()
+        self._group = group
+        self.cap_missing = "" if limits.memory_bytes is None else group.missing
+        """Why no control group holds the memory cap, so that it is only watched."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+
+    @property
+    def guard_pid(self) -> int:
+        """The process number at the root of the worker's tree."""
+        return self._process.guard_pid
+
+    def wait(
+        self,
+        tick: Callable[[], None] = lambda: None,
+        tick_seconds: float = 1.0,
+        interruption: Interruption | None = None,
+    ) -> WorkerEnd:
+        """Wait for the end; `tick` is called about every `tick_seconds` until then.
+
+        The first interruption asks the worker to end, the next one kills it.
+        """
+        obeyed = 0
+        wake = interruption.wake if interruption else None
+        while (ending := self._process.wait(tick_seconds, wake=wake)) is None:
+            requests = interruption.take() if interruption else 0
+            if requests > obeyed:
+                (self._process.stop if obeyed == 0 and requests == 1 else self._process.kill)()
+                obeyed = requests
+            tick()
+        return WorkerEnd(ending, self._group.oom_kills())
+
+
+def end_of_log(folder: Path) -> str:
+    """The last lines that a worker printed."""
+    try:
+        with (folder / LOG_FILE).open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _LAST_BYTES))
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, StorageError
-from prumo.files import write_whole
-from prumo.machine.cgroup import memory_group
+from prumo.files import write_json
 from prumo.machine.cpu import read_cpu
-from prumo.results.folder import JOURNAL_FILE, LOG_FILE, TASK_FILE
+from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.results.record import Verdict
 from prumo.run.journal import GrowingJournal
 from prumo.run.verdict import Evidence, judge
-from prumo.run.worker import worker_launch
-from prumo.supervise.guard import GuardedProcess, Order
+from prumo.run.worker import Limits, StartedWorker, end_of_log, worker_launch
 from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
@@ -24,10 +21,8 @@ if TYPE_CHECKING:
 
     from prumo.environments.store import Environment
     from prumo.run.journal import Event
-    from prumo.supervise.guard import Ending
 
 _LOOK_SECONDS = 0.2
-_LOG_CHARACTERS = 4000
 
 
 class WorkerError(PrumoError):
@@ -88,48 +83,32 @@ def do_task(
     launch = worker_launch(environment, document, folder, terms.companion)
     try:
         (folder / JOURNAL_FILE).unlink(missing_ok=True)
-        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+        write_json(folder / TASK_FILE, launch.task)
     except OSError as error:
         raise StorageError.on_writing(folder, error) from error
+    journal = GrowingJournal(folder / JOURNAL_FILE)
     events: list[Event] = []
-    with memory_group(task.kind, terms.memory_bytes) as group:
-        order = Order(
-            command=launch.command,
-            directory=str(launch.directory),
-            environment=dict(launch.environment),
-            log=str(folder / LOG_FILE),
-            memory_bytes=None if group.join_files else terms.memory_bytes,
-            join=group.join_files,
-        )
-        ending = _follow(order, GrowingJournal(folder / JOURNAL_FILE), events, on_event)
-        kills = group.oom_kills()
+
+    def hear() -> None:
+        for event in journal.news():
+            events.append(event)
+            on_event(event)
+
+    limits = Limits(memory_bytes=terms.memory_bytes)
+    with sigterm_as_interrupt(), StartedWorker(launch, folder, limits) as worker:
+        end = worker.wait(hear, _LOOK_SECONDS)
+        hear()
     evidence = Evidence(
-        ending,
+        end.ending,
         events,
         metrics={},
         speaks_protocol=True,
-        control_group_kills=kills,
-        last_lines=_end_of(folder / LOG_FILE),
+        control_group_kills=end.control_group_kills,
+        last_lines=end_of_log(folder),
         memory_bytes=terms.memory_bytes,
     )
     _require_finished(evidence)
     return events
-
-
-def _follow(
-    order: Order,
-    journal: GrowingJournal,
-    events: list[Event],
-    on_event: Callable[[Event], None],
-) -> Ending:
-    ending = None
-    with sigterm_as_interrupt(), GuardedProcess(order) as process:
-        while ending is None:
-            ending = process.wait(_LOOK_SECONDS)
-            for event in journal.news():
-                events.append(event)
-                on_event(event)
-    return ending
 
 
 def _require_finished(evidence: Evidence) -> None:
@@ -138,10 +117,3 @@ def _require_finished(evidence: Evidence) -> None:
         raise WorkerMemoryError(judgement.reason)
     if judgement.verdict is not Verdict.FINISHED:
         raise WorkerError(judgement.reason)
-
-
-def _end_of(log: Path) -> str:
-    try:
-        return log.read_text(encoding="utf-8", errors="replace")[-_LOG_CHARACTERS:]
-    except OSError:
-        return ""

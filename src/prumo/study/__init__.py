@@ -1,28 +1,24 @@
 """The question: factors, levels, designs → scenarios → runs. Pure."""
 
 from prumo.errors import StudyError
+from prumo.study.command import Command, Invocation, Metrics, invocation_for
 from prumo.study.model import Study, load
 from prumo.study.plan import Plan, fingerprint, plan_of, scenario_count
 from prumo.study.rule import Rule, RuleError
-from prumo.study.scenario import Level, Run, Scenario, level_text, scenario_name
-from prumo.study.settings import (
+from prumo.study.scenario import (
     Adaptive,
-    CostSettings,
-    Machine,
-    MeasureSettings,
     Order,
+    Run,
+    Scenario,
+    level_text,
     ordered_runs,
     round_runs,
+    scenario_name,
 )
-from prumo.study.workload import (
-    Command,
-    Imported,
-    Invocation,
-    Metrics,
-    Retina,
-    Training,
-    invocation_for,
-)
+from prumo.study.section import Level
+from prumo.study.settings import CostSettings, Machine, MeasureSettings
+from prumo.study.training import Training
+from prumo.study.workload import Imported, Workload
 
 __all__ = [
     "Adaptive",
@@ -36,7 +32,6 @@ __all__ = [
     "Metrics",
     "Order",
     "Plan",
-    "Retina",
     "Rule",
     "RuleError",
     "Run",
@@ -44,6 +39,7 @@ __all__ = [
     "Study",
     "StudyError",
     "Training",
+    "Workload",
     "fingerprint",
     "invocation_for",
     "level_text",

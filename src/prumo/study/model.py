@@ -5,36 +5,48 @@ from __future__ import annotations
 import io
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+)
 from ruamel.yaml import YAML
 
 from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.check import problems
-from prumo.study.design import DesignField, Full
+from prumo.study.design import Full, LatinHypercube, OneAtATime, RandomSample
 from prumo.study.document import read_document, read_text
+from prumo.study.fractional_design import Fractional
 from prumo.study.network import OwnNetwork, names_file, read_own_network
-from prumo.study.parameters import parameter_levels
-from prumo.study.plan import scenarios
-from prumo.study.problem import KeyPath, Problem, problems_of, shown, study_error
+from prumo.study.plan import parameter_levels, scenarios
 from prumo.study.rule import RuleSource
-from prumo.study.section import LevelField, Section, Text, refused, written_as
-from prumo.study.settings import (
-    CostSettings,
-    Machine,
-    MeasureSettings,
-    Order,
-    OrderField,
-    Replications,
+from prumo.study.scenario import Order, OrderField, Replications, named_kind
+from prumo.study.section import (
+    KeyPath,
+    LevelField,
+    Problem,
+    Section,
+    Text,
+    problems_of,
+    refused,
+    shown,
+    study_error,
+    written_as,
 )
-from prumo.study.training_parameters import FrameworkName, Version
-from prumo.study.workload import Retina, Training, Workload
+from prumo.study.settings import CostSettings, Machine, MeasureSettings
+from prumo.study.training import FrameworkName, Training, Version
+from prumo.study.workload import WorkloadField
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from prumo.study.scenario import Level, Scenario
+    from prumo.study.scenario import Scenario
+    from prumo.study.section import Level
 
 
 _NAME = r"[a-z0-9][a-z0-9._-]{0,99}"
@@ -56,6 +68,18 @@ RuleField = Annotated[
     RuleSource,
     PlainValidator(_checked_rule),
     WithJsonSchema({"type": ["string", "object"]}),
+]
+
+_AnyDesign = Annotated[
+    Full | Fractional | OneAtATime | LatinHypercube | RandomSample, Field(discriminator="kind")
+]
+
+DesignField = Annotated[
+    _AnyDesign,
+    BeforeValidator(
+        named_kind,
+        json_schema_input_type=Literal["full", "fractional", "one_at_a_time"] | _AnyDesign,
+    ),
 ]
 
 
@@ -85,7 +109,7 @@ class Study(Section):
     """Names the results folder: lower-case letters, digits, `-`, `_` and `.`."""
     description: Text = ""
     """Free text, shown in reports."""
-    workload: Workload
+    workload: WorkloadField
     """What one run does."""
     factors: dict[Text, tuple[LevelField, ...]]
     """Factor → its levels, in order; the last factor varies fastest."""
@@ -186,12 +210,6 @@ class Study(Section):
             return {}
         folder = self.folder.absolute()
         return {name: folder / Path(path).expanduser() for name, path in self.workload.data.items()}
-
-    def photographs_path(self) -> Path | None:
-        """The folder of fundus photographs to train on, absolute; None where they are generated."""
-        if not isinstance(self.workload, Retina) or self.workload.data is None:
-            return None
-        return self.folder.absolute() / Path(self.workload.data).expanduser()
 
     def own_network(self, level: str) -> OwnNetwork | None:
         """The network that a file of the user's defines; None where Prumo brings the network.

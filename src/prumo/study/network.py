@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.document import read_document, read_text
-from prumo.study.problem import shown
+from prumo.study.section import shown
 from prumo_worker.networks import NetworkError, network
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.definition import (
@@ -25,6 +25,10 @@ from prumo_worker.networks.definition import (
 from prumo_worker.networks.network import Layer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prumo.study.scenario import Scenario
+    from prumo.study.section import Level
     from prumo_worker.networks import Network
     from prumo_worker.networks.network import Node
 
@@ -221,3 +225,40 @@ def _layer_account(node: Node) -> dict[str, Any]:
         "parameters": node.parameters,
         "flops": node.flops,
     }
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One network for one shape of images and one number of classes."""
+
+    network: str
+    image_size: int
+    channels: int
+    classes: int
+
+    @property
+    def title(self) -> str:
+        """In words for a person: `rede1 on 3x32x32, 10 classes`."""
+        size = self.image_size
+        return f"{self.network} on {self.channels}x{size}x{size}, {self.classes} classes"
+
+
+def architectures(
+    scenarios: Iterable[Scenario], shape_of: Callable[[Mapping[str, Level]], tuple[int, int]]
+) -> dict[Architecture, tuple[str, ...]]:
+    """Every architecture of these trainings, with the frameworks that train it, in their order.
+
+    `shape_of` finds from a scenario's parameters the channels and the classes of its data.
+    """
+    found: dict[Architecture, dict[str, None]] = {}
+    for scenario in scenarios:
+        parameters = scenario.parameters
+        channels, classes = shape_of(parameters)
+        architecture = Architecture(
+            network=str(parameters["network"]),
+            image_size=int(parameters["image_size"]),
+            channels=channels,
+            classes=classes,
+        )
+        found.setdefault(architecture, {})[str(parameters["framework"])] = None
+    return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}

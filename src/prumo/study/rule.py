@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, did_you_mean
-from prumo.study.problem import shown
+from prumo.study.section import shown
 
 if TYPE_CHECKING:
     from prumo.study.model import Study
-    from prumo.study.scenario import Level
+    from prumo.study.section import Level
 
 Levels = Mapping[str, Sequence["Level"]]
 """Every parameter that a rule may name, with the levels it can have."""

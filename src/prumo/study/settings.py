@@ -1,22 +1,25 @@
-"""In which order the runs happen, so that a drifting machine does not favour a scenario."""
+"""How runs are measured, what of them is paid for, and the machines they run on."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from random import Random
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     ByteSize,
-    Discriminator,
     Field,
-    Tag,
     model_validator,
 )
 
-from prumo.study.scenario import Run, Scenario
-from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused, written_as
-from prumo.study.training_parameters import Device
+from prumo.study.section import (
+    Device,
+    Number,
+    Section,
+    Text,
+    Truth,
+    WholeNumber,
+    refused,
+    written_as,
+)
 
 _LEAST_MEMORY_BYTES = 2**20
 _MOST_MEMORY_BYTES = 2**60
@@ -96,89 +99,6 @@ class CostSettings(Section):
         if self.setup and self.metric is not None:
             raise refused("give either `metric` or `setup`: set-up is billed by wall_seconds")
         return self
-
-
-_MOST = 1_000_000
-
-
-class Adaptive(Section):
-    """Replicate a scenario until the confidence interval of a metric's mean is narrow."""
-
-    metric: Annotated[Text, Field(min_length=1)]
-    """The metric whose mean is wanted."""
-    half_width_percent: Annotated[Number, Field(gt=0)]
-    """Enough when the interval's half width is at most this share of the mean."""
-    minimum: Annotated[WholeNumber, Field(ge=2)] = 3
-    """Replications that every scenario gets."""
-    maximum: Annotated[WholeNumber, Field(ge=2, le=_MOST)]
-    """Replications after which a scenario is left as it is."""
-    confidence: Annotated[Number, Field(gt=0, lt=1)] = 0.95
-    """Confidence level of the interval."""
-
-    @model_validator(mode="after")
-    def _minimum_first(self) -> Self:
-        if self.maximum < self.minimum:
-            raise refused(f"maximum {self.maximum} is less than minimum {self.minimum}")
-        return self
-
-
-def _form(value: object) -> str:
-    return "adaptive" if isinstance(value, dict | Adaptive) else "number"
-
-
-Replications = Annotated[
-    Annotated[WholeNumber, Field(ge=1, le=_MOST), Tag("number")]
-    | Annotated[Adaptive, Tag("adaptive")],
-    Discriminator(_form),
-]
-
-
-def replication_range(replications: int | Adaptive) -> tuple[int, int]:
-    """The least and the most replications that a scenario can get."""
-    if isinstance(replications, Adaptive):
-        return replications.minimum, replications.maximum
-    return replications, replications
-
-
-OrderKind = Literal["listed", "randomized", "interleaved"]
-
-
-class Order(Section):
-    """The order of runs; the seed makes it repeatable."""
-
-    kind: OrderKind = "interleaved"
-    """`listed`: scenario by scenario; `randomized`: all runs shuffled; `interleaved`: the first
-    replication of every scenario, shuffled, then the second."""
-    seed: Annotated[WholeNumber, Field(ge=0, lt=2**63)] = 1
-    """Seed of the shuffles."""
-
-
-def named_kind(value: Any) -> Any:  # noqa: ANN401 (not yet checked)
-    """Read `order: listed` as `order: {kind: listed}`."""
-    return {"kind": value} if isinstance(value, str) else value
-
-
-OrderField = Annotated[Order, BeforeValidator(named_kind, json_schema_input_type=OrderKind | Order)]
-
-
-def ordered_runs(scenarios: Sequence[Scenario], replications: int, order: Order) -> Iterator[Run]:
-    """All runs in their order; the same seed gives the same order."""
-    rounds = range(1, replications + 1)
-    if order.kind == "listed":
-        return (Run(scenario, round_) for scenario in scenarios for round_ in rounds)
-    if order.kind == "randomized":
-        runs = [Run(scenario, round_) for scenario in scenarios for round_ in rounds]
-        Random(order.seed).shuffle(runs)  # noqa: S311 (an order, not a secret)
-        return iter(runs)
-    return (run for round_ in rounds for run in round_runs(scenarios, round_, order))
-
-
-def round_runs(scenarios: Iterable[Scenario], replication: int, order: Order) -> list[Run]:
-    """One more replication of some scenarios, as an adaptive study asks for."""
-    runs = [Run(scenario, replication) for scenario in scenarios]
-    if order.kind != "listed":
-        Random(f"{order.seed}:{replication}").shuffle(runs)  # noqa: S311 (an order, not a secret)
-    return runs
 
 
 PROVIDER = r"[a-z0-9-]+"

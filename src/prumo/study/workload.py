@@ -1,48 +1,117 @@
-"""What one run does: train a network, run any program, or nothing here as it was imported."""
+"""Workloads: what one run does. One kind of work is one plug-in of the group `prumo.workloads`."""
 
 from __future__ import annotations
 
-import re
-import shlex
-from dataclasses import dataclass
-from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError, ValidationInfo
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
-from prumo.study.scenario import level_text
-from prumo.study.section import Section, Text, Truth, refused, written_as
+from prumo.errors import PluginError, did_you_mean
+from prumo.plugins import WORKLOADS
+from prumo.study.section import Section, Text, refused, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable
 
-    from prumo.study.scenario import Run
+    from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
 
-
-Keep = Literal["last", "first", "mean", "min", "max", "sum"]
-
-
-def _split_words(value: Any) -> Any:  # noqa: ANN401 (not yet checked)
-    try:
-        return shlex.split(value) if isinstance(value, str) else value
-    except ValueError as error:
-        raise refused(f"cannot be split into words: {error}") from None
+    from prumo.study.model import Study
+    from prumo.study.scenario import Scenario
+    from prumo.study.section import KeyPath, Level, Problem
 
 
-def _checked_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    if not words or not words[0].strip():
-        raise refused("should name a program")
-    return words
+class Workload(Section):
+    """One kind of work: the section `workload` of a study file and all that Prumo asks about it.
 
+    A package adds a kind with a subclass, named in its `pyproject.toml`:
 
-def _checked_pattern(pattern: str) -> str:
-    try:
-        groups = re.compile(pattern).groupindex
-    except (re.error, OverflowError, RecursionError) as error:
-        raise refused(f"is not a regular expression: {error}") from None
-    if not groups:
-        raise refused("needs a named group such as (?P<loss>[0-9.]+)")
-    return pattern
+        [project.entry-points."prumo.workloads"]
+        sorting = "my_package.workload:Sorting"
+
+    The name is the `kind` that study files give. The smallest plug-in is a section, its typed
+    parameters and the class that starts its runs:
+
+        class SortingParameters(Section):
+            rows: Annotated[WholeNumber, Field(ge=1)] = 1000
+            '''How many rows are sorted.'''
+
+        class Sorting(Workload):
+            '''Sort rows of random numbers.'''
+
+            kind: Literal["sorting"]
+            '''Says that this workload sorts.'''
+            parameters = SortingParameters
+            reported_metrics = ("sort_seconds",)
+            launcher = "my_package.launcher:SortingLauncher"
+
+    A study then says `workload: {kind: sorting}` and `factors: {rows: [1000, 10000]}`. Fields of
+    the subclass are keys of the section; their docstrings go into `prumo schema`. Every value of
+    the study is checked against `parameters` and reported with its file, line and key. The methods
+    below have defaults that fit most kinds: override those that differ. This module must stay
+    cheap to import, as planning a study imports it; what runs need belongs into the launcher's.
+    """
+
+    kind: str
+    """The name of the plug-in; a subclass narrows it to a Literal."""
+
+    parameters: ClassVar[type[Section] | None] = None
+    """Fields with types, bounds and defaults, each a factor or under `fixed`; a field whose default
+    is None may be absent. None for the whole: any name and value goes."""
+    run_noun: ClassVar[str] = "run"
+    """What one run is called in messages."""
+    reported_metrics: ClassVar[Sequence[str]] = ()
+    """The metrics of every run, beside those that Prumo measures itself. Adaptive replications can
+    have one of them as their goal; without `parameters` any name goes."""
+    launcher: ClassVar[str] = ""
+    """`module:class` of the `prumo.run.workloads.Launcher`, called with the study and a
+    `prumo.progress.Progress`. It is imported when runs are started; empty where none can be."""
+    no_probe: ClassVar[str] = ""
+    """Why a forecast cannot try a run to see how long it takes; empty where it can."""
+
+    def problems(self, study: Study) -> Iterable[Problem]:
+        """What is wrong between this section and others of the study."""
+        del study
+        return ()
+
+    def value_problems(
+        self, study: Study, path: KeyPath, name: str, level: Level
+    ) -> Iterable[Problem]:
+        """What is wrong with a parameter's value that has the right type; `path` is its place."""
+        del study, path, name, level
+        return ()
+
+    def scenario_problems(self, study: Study) -> Iterable[Problem]:
+        """What single scenarios combine that does not go together.
+
+        Asked only where nothing else is wrong. `prumo.study.plan.occurring` lists what scenarios
+        can have, `prumo.study.plan.place` says where the study gives a value.
+        """
+        del study
+        return ()
+
+    def implied(self, study: Study, name: str, level: Level) -> dict[str, Level]:
+        """Other parameters that follow from this level, as an image size from a data set."""
+        del study, name, level
+        return {}
+
+    def identity(self, study: Study, scenario: Scenario) -> dict[str, object]:
+        """What of the workload, beside the scenario's parameters, decides about a run's figures.
+
+        Runs with the same identity, parameters and measuring conditions are comparable. It is
+        plain data; paths of files are no part of it, as they differ between machines.
+        """
+        del study, scenario
+        return self.model_dump(mode="json")
+
+    def frameworks(self, study: Study) -> Iterable[str]:
+        """The frameworks that `prumo setup` installs for the study, as `name` or `name@version`."""
+        del study
+        return ()
 
 
 def _without_nul(text: str) -> str:
@@ -52,63 +121,10 @@ def _without_nul(text: str) -> str:
 
 
 SystemText = Annotated[Text, AfterValidator(_without_nul)]
-VariableName = Annotated[
-    Text, written_as(r"[A-Za-z_][A-Za-z0-9_]*", "the name of a variable: letters, digits and _")
-]
+"""Text that the operating system accepts as a path, a word of a command or a variable."""
 
 
-class Training(Section):
-    """Train one of Prumo's networks."""
-
-    kind: Literal["training"]
-    """Says that this workload trains a network."""
-    data: dict[Text, Annotated[SystemText, Field(min_length=1)]] = Field(default_factory=dict)
-    """Data set → its folder or .npz file, relative to the study file."""
-
-
-class Retina(Section):
-    """Train a model on fundus photographs, as `prumo retina train` does."""
-
-    kind: Literal["retina"]
-    """Says that this workload trains on fundus photographs."""
-    data: Annotated[SystemText, Field(min_length=1)] | None = None
-    """Folder of `prumo retina convert`, relative to the study file; else images are generated."""
-
-
-class Metrics(Section):
-    """How the metrics of a command are found in what it prints."""
-
-    json_lines: Truth = True
-    """Take the numbers of every line of standard output that is a JSON object."""
-    patterns: tuple[Annotated[Text, AfterValidator(_checked_pattern)], ...] = ()
-    """Regular expressions whose named groups are metrics."""
-    keep: dict[Text, Keep] = Field(default_factory=dict)
-    """Metric → which of its values counts; the last one where nothing is said."""
-
-
-class Command(Section):
-    """Run any program; `{factor}` in its words stands for the level."""
-
-    kind: Literal["command"]
-    """Says that this workload runs a program."""
-    command: Annotated[
-        tuple[SystemText, ...],
-        BeforeValidator(_split_words),
-        AfterValidator(_checked_words),
-        WithJsonSchema(
-            {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
-        ),
-    ]
-    """The program and its words; no shell reads them."""
-    environment: dict[VariableName, SystemText] = Field(default_factory=dict)
-    """Environment variable → value, with placeholders."""
-    directory: Annotated[SystemText, Field(min_length=1)] = "."
-    """Where the program runs, relative to the study file."""
-    metrics: Metrics = Metrics()
-    """How the metrics are found in what the program prints."""
-
-
-class Imported(Section):
+class Imported(Workload):
     """Figures that others measured: the runs are there, and none can be started."""
 
     kind: Literal["imported"]
@@ -117,43 +133,50 @@ class Imported(Section):
     """Where the figures were published."""
 
 
-Workload = Annotated[Training | Retina | Command | Imported, Field(discriminator="kind")]
+def load_workload(kind: str) -> type[Workload]:
+    """The plug-in of a kind; InputError where none is installed, PluginError where it is broken."""
+    workload = WORKLOADS.load(kind)
+    if isinstance(workload, type) and issubclass(workload, Workload):
+        return workload
+    raise PluginError(f"the workload '{kind}' is no subclass of prumo.study.workload.Workload")
 
 
-RUN_PLACEHOLDERS = ("run", "scenario", "replication")
+class _ByKind:
+    """Tells Pydantic to read the section with the plug-in of its `kind`.
+
+    Only that plug-in is loaded; the JSON Schema needs all of them.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        del source, handler
+        return core_schema.with_info_plain_validator_function(_read_by_kind)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        del schema
+        union: Any = reduce(or_, map(load_workload, WORKLOADS.names()))
+        return handler(TypeAdapter(Annotated[union, Field(discriminator="kind")]).core_schema)
 
 
-@dataclass(frozen=True)
-class Invocation:
-    """What is started for one run; the directory is relative to the study file."""
-
-    words: tuple[str, ...]
-    environment: Mapping[str, str]
-    directory: str
+WorkloadField = Annotated[Workload, _ByKind]
 
 
-def invocation_for(command: Command, run: Run) -> Invocation:
-    """Fill the placeholders of a command for a run."""
-    values = {name: level_text(level) for name, level in run.scenario.parameters.items()}
-    values |= {
-        "run": run.name,
-        "scenario": run.scenario.name,
-        "replication": str(run.replication),
-    }
-    variables = {f"PRUMO_{name.upper()}": value for name, value in values.items()}
-    return Invocation(
-        words=tuple(word.format_map(values) for word in command.command),
-        environment=variables
-        | {name: text.format_map(values) for name, text in command.environment.items()},
-        directory=command.directory.format_map(values),
-    )
-
-
-def placeholders(template: str) -> Iterator[str]:
-    """The names between braces in a template; ValueError for anything but a plain name."""
-    for _, name, specification, conversion in Formatter().parse(template):
-        if name is None:
-            continue
-        if specification or conversion or not name.isidentifier():
-            raise ValueError(f"'{{{name}}}' is not a plain name; write {{{{ and }}}} for braces")
-        yield name
+def _read_by_kind(value: object, info: ValidationInfo) -> Workload:
+    if isinstance(value, Workload):
+        return value
+    if not isinstance(value, dict):
+        raise PydanticCustomError("model_type", "should be a mapping of names to values")
+    kind = value.get("kind")
+    if kind is None:
+        raise refused("needs a `kind`")
+    if kind not in WORKLOADS.names():
+        hint = did_you_mean(str(kind), WORKLOADS.names())
+        reason = refused(f"{shown(str(kind))} is not known; {hint}")
+        detail = InitErrorDetails(type=reason, loc=("kind",), input=kind)
+        raise ValidationError.from_exception_data("Workload", [detail])
+    return load_workload(kind).model_validate(value, context=info.context)

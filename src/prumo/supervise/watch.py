@@ -23,6 +23,7 @@ from prumo.machine.processes import (
     signal_all,
 )
 from prumo.supervise.guard import Ending
+from prumo.supervise.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from prumo.supervise.guard import Order
@@ -80,7 +81,6 @@ class CappedLog:
             self.omitted_bytes += len(chunk)
 
 
-PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 MEMORY_WATCH_SECONDS = 0.2
 KILL_AGAIN_SECONDS = 0.05
@@ -144,7 +144,7 @@ class Watch:
         order, guard = self._order, os.getpid()
 
         def enter() -> None:
-            _die_with(guard)
+            die_with_parent(guard, signal.SIGKILL)
             _offer_as_victim()
             if order.affinity:
                 os.sched_setaffinity(0, order.affinity)
@@ -249,13 +249,6 @@ def _wake_on_child_exit() -> int:
     signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     return read
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def _offer_as_victim() -> None:

@@ -10,13 +10,12 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import shown_progress, table_console
+from prumo.exit_codes import ExitCode
 from prumo_endpoint.bodies import drawn_body, read_body
 from prumo_endpoint.check import examination_document, examine, print_examination
-from prumo_endpoint.limits import KINDS, MB
-from prumo_endpoint.targets.choice import chosen_target
-from prumo_endpoint.targets.container import Container
+from prumo_endpoint.rule import KINDS, MB
+from prumo_endpoint.targets import TargetOptions, chosen_target
 
-BROKEN = 1
 LARGEST_PORT = 65535
 LARGEST_PAYLOAD_MB = 1024
 
@@ -59,7 +58,7 @@ Examples:
     type=click.IntRange(1, LARGEST_PORT),
     metavar="N",
     help="Where the server has to listen.  [default: 8080 in a network of its own, else a free "
-    "one, told in SAGEMAKER_BIND_TO_PORT]",
+    "one, set in SAGEMAKER_BIND_TO_PORT]",
 )
 @click.option(
     "--model",
@@ -90,23 +89,24 @@ def command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Check whether a server keeps SageMaker's rules.
 
-    A word with :// is the URL of a server that runs; what concerns its start and its end is then
-    not checked. Several words, or a path, are a command that starts one; put -- before a command
-    with options of its own. Any other word is a container image that Docker has here; it is run
-    with the word `serve`. What Prumo started it also ends.
+    A word with :// is the URL of a running server, whose start and stop are then not checked, or
+    NAME://REST for a kind of target that an installed package adds. Several words, or a path, are
+    a command that starts a server; put -- before a command with options of its own. Any other word
+    is a local container image; it is run with the argument `serve`. Prumo stops what it started.
 
-    The server is asked as SageMaker would ask it, with bad bodies, 200 open connections and a body
-    of the largest size among it, so do not point this at a server that others are using.
+    The requests are those of SageMaker and worse: bad bodies, 200 open connections, a body of the
+    largest size. Do not point this at a server that others are using.
 
     Exit codes: 0 no rule is broken, 1 a rule is broken, 2 bad input.
     """
     if content_type is not None and body_file is None:
-        raise click.UsageError("--content-type tells the type of a --body; give one.")
+        raise click.UsageError("--content-type is the type of a --body; give one.")
     limits = KINDS[kind]
     if payload_mb is not None:
         limits = replace(limits, payload_bytes=payload_mb * MB)
     body = drawn_body() if body_file is None else read_body(body_file, content_type)
-    target = chosen_target(words, image, program, port, Container(model, memory_mb, network))
+    options = TargetOptions(port, model, memory_mb, network)
+    target = chosen_target(words, image, program, options)
     with shown_progress() as progress:
         examination = examine(target, body, limits, progress)
     if as_json:
@@ -114,4 +114,4 @@ def command(  # noqa: PLR0913 (one argument per option)
     else:
         print_examination(examination, table_console())
     if not examination.is_kept:
-        sys.exit(BROKEN)
+        sys.exit(ExitCode.FINDINGS)

@@ -1,65 +1,197 @@
-"""What can be checked: an address, a command, a container image."""
+"""Targets: where a model answers. A server that runs, a command, an image, or a plug-in's own.
+
+A package adds a kind of target through the entry points of `prumo.targets`: a class derived from
+`Target`, under the name by which users choose it, as in `prumo endpoint check NAME://REST`.
+"""
 
 from __future__ import annotations
 
+import re
+import shlex
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from prumo.errors import InputError, PluginError
+from prumo.plugins import TARGETS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from prumo_endpoint.exchange import Address
 
 PORT = 8080
 PORT_VARIABLE = "SAGEMAKER_BIND_TO_PORT"
+SCHEME_MARK = "://"
+LOOKS_LIKE_AN_ADDRESS = re.compile(r"(localhost|\d+(\.\d+){3}):\d+")
+PATH_BEGINNINGS = ("/", "./", "../")
 
 
-class Target(Protocol):
-    """Something that is, or becomes, a server."""
+@dataclass(frozen=True)
+class TargetOptions:
+    """What the command line may say about a target; None where it says nothing."""
 
-    @property
-    def name(self) -> str:
-        """As the user calls it."""
+    port: int | None = None
+    """Where the server has to listen, seen from the server."""
+    model: Path | None = None
+    """A folder or a model.tar.gz."""
+    memory_mb: int | None = None
+    network: str | None = None
 
+
+NO_OPTIONS = TargetOptions()
+
+
+class Target(ABC):
+    """Something that is, or becomes, a server.
+
+    `with target.running() as server:` is its whole life: started if necessary, reached at
+    `server.address`, observed through `server.process` and `server.instances`, stopped at the end.
+    """
+
+    noun: ClassVar[str]
+    """What one is called in messages, such as "a command"."""
+    options: ClassVar[frozenset[str]] = frozenset()
+    """The fields of `TargetOptions` that it uses; others are refused before it is made."""
+
+    name: str
+    """What the user calls it."""
+
+    @classmethod
+    @abstractmethod
+    def from_words(cls, words: Sequence[str], options: TargetOptions) -> Target:
+        """The target that these words of the command line name.
+
+        `NAME://REST` arrives as the one word REST. Nothing is started yet.
+
+        Raises:
+            InputError: The words name no such target.
+            UnavailableError: Something that it needs is missing on this machine.
+        """
+
+    @abstractmethod
     def running(self) -> AbstractContextManager[Server]:
-        """The server, started if need be; nothing that was started is left after the block."""
+        """The server, started if necessary; nothing that was started is left after the block.
+
+        That holds also when this process is killed within the block.
+        """
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where a server answers, and what can be observed of it."""
+
+    address: Address
+    """Where plain HTTP is spoken; what needs signed requests puts a proxy of its own there."""
+    port: int
+    """Where it has to listen, seen from the server; a container's may be published at another."""
+    process: ServerProcess | None = None
+    """None for a server that Prumo did not start, and for one that starts on demand."""
+    is_container: bool = False
+    instances: Instances | None = None
+    """For a server that starts on demand and stops when idle; None for all others."""
 
 
 class ServerProcess(Protocol):
     """The process of a server that Prumo started."""
 
     @property
-    def refusal(self) -> str:
+    def start_error(self) -> str:
         """Why it could not be started at all; empty when it could."""
 
     @property
     def program(self) -> str:
-        """The name of the program that it runs now; empty where that cannot be seen."""
+        """The name of the program that it runs now; empty where that cannot be observed."""
 
     def ending(self) -> str | None:
         """How it ended; None while it runs."""
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of what it printed."""
 
     def addresses(self) -> Sequence[Address]:
-        """Where it listens, as far as that can be seen."""
+        """Where it listens, as far as that can be observed."""
 
     def terminate(self) -> None:
         """Send SIGTERM to this process alone, as SageMaker does."""
 
 
 @dataclass(frozen=True)
-class Server:
-    """Where a server answers, and its process if it is Prumo's."""
+class Boot:
+    """One start of an instance behind an address, caused by a request."""
 
-    address: Address
-    port: int
-    """Where it has to listen, seen from the server; a container's may be published at another."""
-    process: ServerProcess | None = None
-    """None for a server that ran before Prumo came."""
-    is_container: bool = False
+    boot_id: str
+    """Differs from that of every other start."""
+    cold_start_seconds: float | None = None
+    """From the request that caused it to a ready instance; None where that is not reported."""
+
+
+class Instances(Protocol):
+    """The instances of a server that starts on demand, as serverless endpoints do."""
+
+    def boots(self) -> Sequence[Boot]:
+        """All starts so far, the oldest first."""
+
+    def stop_idle(self) -> None:
+        """Stop idle instances now, so that the next request causes a cold start."""
+
+
+def chosen_target(
+    words: Sequence[str],
+    image: str | None = None,
+    command: str | None = None,
+    options: TargetOptions = NO_OPTIONS,
+) -> Target:
+    """The target that the command line names, of the kind that it says or looks like."""
+    if sum((bool(words), image is not None, command is not None)) != 1:
+        raise InputError("give one thing to check: a URL, an image or a command")
+    if image is not None:
+        kind, words = "container", [image]
+    elif command is not None:
+        kind, words = "process", _split(command)
+    elif len(words) == 1:
+        kind, words = _kind_of_word(words[0])
+    else:
+        kind = "process"
+    target = target_kind(kind)
+    for option, value in vars(options).items():
+        if value is not None and option not in target.options:
+            raise InputError(f"--{option.replace('_', '-')} does not fit {target.noun}")
+    return target.from_words(words, options)
+
+
+def target_kind(name: str) -> type[Target]:
+    """The kind of target that a package registered under this name."""
+    kind = TARGETS.load(name)
+    if not (isinstance(kind, type) and issubclass(kind, Target)):
+        raise PluginError(
+            f"the target '{name}' is {kind!r}; right is a class derived from "
+            "prumo_endpoint.targets.Target"
+        )
+    return kind
+
+
+def _kind_of_word(word: str) -> tuple[str, list[str]]:
+    """What a single word looks like: KIND://REST, a URL, a command, or else an image."""
+    if LOOKS_LIKE_AN_ADDRESS.fullmatch(word):
+        raise InputError(f"the address of a server begins with http://; right is http://{word}")
+    kind, mark, rest = word.partition(SCHEME_MARK)
+    if mark and kind in TARGETS.names():
+        return kind, _split(rest) if kind == "process" else [rest]
+    if mark:
+        return "url", [word]
+    if " " in word:
+        return "process", _split(word)
+    return "process" if word.startswith(PATH_BEGINNINGS) else "container", [word]
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        raise InputError(f"the command {command!r} cannot be taken apart: {error}") from error
 
 
 def port_environment(port: int) -> dict[str, str]:

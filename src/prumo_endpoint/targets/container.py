@@ -8,7 +8,6 @@ import tarfile
 import tempfile
 import uuid
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -17,20 +16,164 @@ from urllib.parse import urlsplit
 from prumo.errors import InputError, UnavailableError
 from prumo.machine.processes import descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
-from prumo_endpoint.targets import PORT, Server, port_environment
-from prumo_endpoint.targets.process_facts import control_groups_of, listening_ports, program_of
+from prumo_endpoint.targets import (
+    NO_OPTIONS,
+    PORT,
+    Server,
+    Target,
+    TargetOptions,
+    port_environment,
+)
+from prumo_endpoint.targets.process import cgroups_of, listening_ports, program_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
+    from collections.abc import Iterator, Mapping, Sequence
 
 PROGRAM = "docker"
 REMOTE = ("tcp://", "ssh://", "http://", "https://")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
+MODEL_FOLDER = "/opt/ml/model"
+HOST_NETWORK = "host"
+_LAST_LINES = 5
+# Docker's own exit code for a container that it could not make; 126 and 127 are about the program.
+_DOCKER_FAILED = 125
+
+
+class ContainerTarget(Target):
+    """A local image, run in a new container; none is pulled."""
+
+    noun = "an image"
+    options = frozenset({"port", "model", "memory_mb", "network"})
+
+    def __init__(self, image: str, options: TargetOptions = NO_OPTIONS) -> None:
+        require_engine()
+        if inspected("image", image) is None:
+            raise InputError(
+                f"Docker has no image '{image}' here; build or pull it first. "
+                "To start a program, give it with --command"
+            )
+        self.name = image
+        self._options = options
+
+    @classmethod
+    def from_words(
+        cls, words: Sequence[str], options: TargetOptions = NO_OPTIONS
+    ) -> ContainerTarget:
+        """The image of this name."""
+        if len(words) != 1:
+            raise InputError(f"the name of an image is one word, and these are {len(words)}")
+        return cls(words[0], options)
+
+    @contextmanager
+    def running(self) -> Iterator[Server]:
+        """Run it with the argument `serve`; the container is removed whatever happens."""
+        model = self._options.model
+        with nullcontext() if model is None else model_folder(model) as folder:
+            name = f"prumo-endpoint-{uuid.uuid4().hex[:12]}"
+            with _removed_afterwards(name):
+                yield self._started(name, folder)
+
+    def _started(self, name: str, model: Path | None) -> Server:
+        is_on_host = self._options.network == HOST_NETWORK
+        outer = free_port()
+        inner = self._options.port or (outer if is_on_host else PORT)
+        if is_on_host:
+            require_unused(inner)
+        answer = docker("run", *self._run_options(name, model, inner, outer), self.name, "serve")
+        if answer.returncode == _DOCKER_FAILED:
+            raise InputError(f"Docker cannot run {self.name}: {complaint(answer)}")
+        start_error = complaint(answer) if answer.returncode else ""
+        address = Address(LOCAL_HOST, inner if is_on_host else outer)
+        return Server(address, inner, _FirstProcess(name, start_error), is_container=True)
+
+    def _run_options(self, name: str, model: Path | None, inner: int, outer: int) -> list[str]:
+        options = ["--detach", "--name", name]
+        if self._options.network is not None:
+            options += ["--network", self._options.network]
+        if self._options.network != HOST_NETWORK:
+            options += ["--publish", f"{LOCAL_HOST}:{outer}:{inner}"]
+        for variable, value in port_environment(inner).items():
+            options += ["--env", f"{variable}={value}"]
+        if model is not None:
+            options += ["--mount", f"type=bind,{_source(model)},target={MODEL_FOLDER},readonly"]
+        if self._options.memory_mb is not None:
+            memory = f"{self._options.memory_mb}m"
+            options += ["--memory", memory, "--memory-swap", memory]
+        return options
+
+
+class _FirstProcess:
+    """Process 1 of a container."""
+
+    def __init__(self, name: str, start_error: str) -> None:
+        self._name = name
+        self.start_error = start_error
+
+    @property
+    def program(self) -> str:
+        """The name of the program that it runs now, where the engine is on this machine."""
+        return program_of(_pid(self._facts()))
+
+    def ending(self) -> str | None:
+        """How it ended; None while it runs."""
+        state = self._facts()["State"]
+        if state["Running"]:
+            return None
+        if state["OOMKilled"]:
+            return "was killed because its memory was full"
+        return f"ended with exit code {state['ExitCode']}"
+
+    def last_output(self) -> str:
+        """The end of what it printed."""
+        answer = docker("logs", "--tail", str(_LAST_LINES), self._name)
+        return (answer.stdout + answer.stderr).strip()
+
+    def addresses(self) -> list[Address]:
+        """Where it listens, where the engine is on this machine."""
+        facts = self._facts()
+        pid = _pid(facts)
+        networks = facts["NetworkSettings"]["Networks"].values()
+        host = next((each["IPAddress"] for each in networks if each["IPAddress"]), LOCAL_HOST)
+        return [Address(host, port) for port in listening_ports([pid, *descendants(pid)])]
+
+    def terminate(self) -> None:
+        """Send SIGTERM to process 1."""
+        docker("kill", "--signal", "TERM", self._name)
+
+    def _facts(self) -> dict[str, Any]:
+        facts = inspected("container", self._name)
+        if facts is None:
+            raise InputError(f"the container {self._name} was removed by somebody else")
+        return facts
+
+
+def _pid(facts: Mapping[str, Any]) -> int:
+    """The PID of process 1; 0 where the engine's PIDs are not this machine's."""
+    pid: int = facts["State"]["Pid"]
+    return pid if facts["Id"] in cgroups_of(pid) else 0
+
+
+def _source(model: Path) -> str:
+    """Quoted as in CSV, which Docker reads here: a path may have commas."""
+    return '"source={}"'.format(str(model).replace('"', '""'))
+
+
+@contextmanager
+def _removed_afterwards(name: str) -> Iterator[None]:
+    """Have a small process wait for the end of this one, so that no container outlives it."""
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f'read -r _; exec {PROGRAM} rm --force --volumes "$0"', name],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    ):
+        # Leaving the block closes the pipe, as the end of this process would, and waits.
+        yield
 
 
 def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """What Docker answers."""
+    """Run a Docker command."""
     return subprocess.run(
         [PROGRAM, *arguments],
         stdin=subprocess.DEVNULL,
@@ -42,7 +185,7 @@ def docker(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def inspected(kind: str, name: str) -> dict[str, Any] | None:
-    """What Docker knows of an image or a container; None when there is no such thing."""
+    """What Docker knows of an image or a container; None when it does not exist."""
     answer = docker(kind, "inspect", name)
     if answer.returncode != 0:
         return None
@@ -51,7 +194,7 @@ def inspected(kind: str, name: str) -> dict[str, Any] | None:
 
 
 def require_engine() -> None:
-    """Refuse to go on without a Docker that works on this machine."""
+    """Refuse to go on without a working Docker engine on this machine."""
     if which(PROGRAM) is None:
         raise UnavailableError(
             "an image needs Docker, and there is no program `docker` here; install it, or give a "
@@ -72,10 +215,10 @@ def require_engine() -> None:
 
 
 def complaint(answer: subprocess.CompletedProcess[str]) -> str:
-    """The sentence in which Docker says what is wrong."""
+    """The sentence in which Docker reports the error."""
     lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-    told = next((line for line in lines if "rror" in line), lines[0] if lines else "no reason told")
-    return told.removeprefix("docker: ").removeprefix("Error response from daemon: ").rstrip(".")
+    error = next((line for line in lines if "rror" in line), lines[0] if lines else "no reason")
+    return error.removeprefix("docker: ").removeprefix("Error response from daemon: ").rstrip(".")
 
 
 @contextmanager
@@ -105,143 +248,3 @@ def _unpack(archive: Path, folder: Path) -> None:
         raise InputError(f"no such model: {archive}") from error
     except (OSError, EOFError, tarfile.TarError) as error:
         raise InputError(f"{archive} is neither a folder nor a model.tar.gz: {error}") from error
-
-
-MODEL_FOLDER = "/opt/ml/model"
-HOST_NETWORK = "host"
-_LAST_LINES = 5
-# Docker's own exit code for a container that it could not make; 126 and 127 tell of the program.
-_DOCKER_FAILED = 125
-
-
-@dataclass(frozen=True)
-class Container:
-    """How the container is to be run."""
-
-    model: Path | None = None
-    """A folder or a model.tar.gz."""
-    memory_mb: int | None = None
-    network: str | None = None
-    """One of Docker's networks; its default one when None."""
-
-
-class ImageTarget:
-    """An image that is there already; none is fetched."""
-
-    def __init__(self, image: str, container: Container, port: int | None = None) -> None:
-        require_engine()
-        if inspected("image", image) is None:
-            raise InputError(
-                f"Docker has no image '{image}' here; build or pull it first. "
-                "To start a program, give it with --command"
-            )
-        self.name = image
-        self._container = container
-        self._port = port
-
-    @contextmanager
-    def running(self) -> Iterator[Server]:
-        """Run it with the word `serve`; whatever happens, the container is removed."""
-        model = self._container.model
-        with nullcontext() if model is None else model_folder(model) as folder:
-            name = f"prumo-endpoint-{uuid.uuid4().hex[:12]}"
-            with _removed_at_the_end(name):
-                yield self._started(name, folder)
-
-    def _started(self, name: str, model: Path | None) -> Server:
-        is_on_host = self._container.network == HOST_NETWORK
-        outer = free_port()
-        inner = self._port or (outer if is_on_host else PORT)
-        if is_on_host:
-            require_unused(inner)
-        answer = docker("run", *self._options(name, model, inner, outer), self.name, "serve")
-        if answer.returncode == _DOCKER_FAILED:
-            raise InputError(f"Docker cannot run {self.name}: {complaint(answer)}")
-        refusal = complaint(answer) if answer.returncode else ""
-        address = Address(LOCAL_HOST, inner if is_on_host else outer)
-        return Server(address, inner, ContainerProcess(name, refusal), is_container=True)
-
-    def _options(self, name: str, model: Path | None, inner: int, outer: int) -> list[str]:
-        options = ["--detach", "--name", name]
-        if self._container.network is not None:
-            options += ["--network", self._container.network]
-        if self._container.network != HOST_NETWORK:
-            options += ["--publish", f"{LOCAL_HOST}:{outer}:{inner}"]
-        for variable, value in port_environment(inner).items():
-            options += ["--env", f"{variable}={value}"]
-        if model is not None:
-            options += ["--mount", f"type=bind,{_source(model)},target={MODEL_FOLDER},readonly"]
-        if self._container.memory_mb is not None:
-            memory = f"{self._container.memory_mb}m"
-            options += ["--memory", memory, "--memory-swap", memory]
-        return options
-
-
-class ContainerProcess:
-    """Process 1 of a container."""
-
-    def __init__(self, name: str, refusal: str) -> None:
-        self._name = name
-        self.refusal = refusal
-
-    @property
-    def program(self) -> str:
-        """The name of the program that it runs now, where the engine is on this machine."""
-        return program_of(_pid(self._facts()))
-
-    def ending(self) -> str | None:
-        """How it ended; None while it runs."""
-        state = self._facts()["State"]
-        if state["Running"]:
-            return None
-        if state["OOMKilled"]:
-            return "was killed because its memory was full"
-        return f"ended with exit code {state['ExitCode']}"
-
-    def last_words(self) -> str:
-        """The end of what it printed."""
-        answer = docker("logs", "--tail", str(_LAST_LINES), self._name)
-        return (answer.stdout + answer.stderr).strip()
-
-    def addresses(self) -> list[Address]:
-        """Where it listens, where the engine is on this machine."""
-        facts = self._facts()
-        pid = _pid(facts)
-        networks = facts["NetworkSettings"]["Networks"].values()
-        host = next((each["IPAddress"] for each in networks if each["IPAddress"]), LOCAL_HOST)
-        return [Address(host, port) for port in listening_ports([pid, *descendants(pid)])]
-
-    def terminate(self) -> None:
-        """Send SIGTERM to process 1."""
-        docker("kill", "--signal", "TERM", self._name)
-
-    def _facts(self) -> dict[str, Any]:
-        facts = inspected("container", self._name)
-        if facts is None:
-            raise InputError(f"the container {self._name} was removed by somebody else")
-        return facts
-
-
-def _pid(facts: Mapping[str, Any]) -> int:
-    """The number of process 1; 0 where the engine's numbers are not this machine's."""
-    pid: int = facts["State"]["Pid"]
-    return pid if facts["Id"] in control_groups_of(pid) else 0
-
-
-def _source(model: Path) -> str:
-    """As a field of comma-separated values, which is what Docker reads: a path may have commas."""
-    return '"source={}"'.format(str(model).replace('"', '""'))
-
-
-@contextmanager
-def _removed_at_the_end(name: str) -> Iterator[None]:
-    """Let a small process wait for the end of this one, so that no container outlives it."""
-    with subprocess.Popen(
-        ["/bin/sh", "-c", f'read -r _; exec {PROGRAM} rm --force --volumes "$0"', name],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ):
-        # Leaving the block closes the pipe, as the end of this process would, and waits.
-        yield

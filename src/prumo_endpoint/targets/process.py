@@ -1,11 +1,11 @@
-"""A server that a command starts on this machine."""
+"""A server that a command starts on this machine, and what Linux reports of its processes."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import tempfile
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING
@@ -14,19 +14,24 @@ from prumo.errors import InputError
 from prumo.machine.processes import descendants, signal_all
 from prumo.supervise.guard import GuardedProcess, Order
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
-from prumo_endpoint.targets import Server, port_environment
-from prumo_endpoint.targets.process_facts import listening_ports, program_of
+from prumo_endpoint.targets import NO_OPTIONS, Server, Target, TargetOptions, port_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from prumo.supervise.guard import Ending
 
 _LAST_CHARACTERS = 400
+_LISTEN = "0A"
+_INODE = 5
+"""Its place among the columns after the state: proc(5), /proc/net/tcp."""
 
 
-class CommandTarget:
-    """A program and its arguments, told by its environment where to listen."""
+class ProcessTarget(Target):
+    """A program and its arguments; its environment says where to listen."""
+
+    noun = "a command"
+    options = frozenset({"port"})
 
     def __init__(self, words: Sequence[str], port: int | None = None) -> None:
         if not words:
@@ -35,9 +40,14 @@ class CommandTarget:
         self._words = list(words)
         self._port = port
 
-    @contextmanager
+    @classmethod
+    def from_words(cls, words: Sequence[str], options: TargetOptions = NO_OPTIONS) -> ProcessTarget:
+        """The program and its arguments."""
+        return cls(words, options.port)
+
+    @contextlib.contextmanager
     def running(self) -> Iterator[Server]:
-        """Start it under a guard, which ends it and all that it started."""
+        """Start it under a guard, which stops it and everything that it started."""
         port = self._port or free_port()
         require_unused(port)
         with tempfile.TemporaryDirectory(prefix="prumo-endpoint-") as folder:
@@ -49,13 +59,13 @@ class CommandTarget:
                 log=str(log),
             )
             with GuardedProcess(order) as guarded:
-                yield Server(Address(LOCAL_HOST, port), port, CommandProcess(guarded, log))
+                yield Server(Address(LOCAL_HOST, port), port, _Process(guarded, log))
 
 
-class CommandProcess:
+class _Process:
     """The process of a command, below its guard."""
 
-    refusal = ""
+    start_error = ""
 
     def __init__(self, guarded: GuardedProcess, log: Path) -> None:
         self._guarded = guarded
@@ -73,11 +83,11 @@ class CommandProcess:
             return None
         if ending.failure:
             raise InputError(ending.failure)
-        return _told(ending)
+        return _described(ending)
 
-    def last_words(self) -> str:
+    def last_output(self) -> str:
         """The end of what it printed."""
-        with suppress(OSError):
+        with contextlib.suppress(OSError):
             return self._log.read_text("utf-8", "replace")[-_LAST_CHARACTERS:].strip()
         return ""
 
@@ -87,7 +97,7 @@ class CommandProcess:
         return [Address(LOCAL_HOST, port) for port in ports]
 
     def terminate(self) -> None:
-        """Signal the command itself and not its children: those are its own to end."""
+        """Signal the command itself, not its children: it has to end those."""
         signal_all(self._pids(), signal.SIGTERM)
 
     def _pids(self) -> list[int]:
@@ -95,7 +105,52 @@ class CommandProcess:
         return descendants(self._guarded.guard_pid)[:1]
 
 
-def _told(ending: Ending) -> str:
+def _described(ending: Ending) -> str:
     if ending.signal is not None:
         return f"ended by signal {ending.signal}"
     return f"ended with exit code {ending.exit_code}"
+
+
+def listening_ports(pids: Iterable[int]) -> list[int]:
+    """TCP ports, each read in the network of its own process; none where that is not permitted."""
+    ports: set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            sockets = _sockets(pid)
+            ports.update(port for inode, port in _listeners(pid) if inode in sockets)
+    return sorted(ports)
+
+
+def program_of(pid: int) -> str:
+    """The name of the program that a process runs; empty where that is not permitted."""
+    return _process_file(pid, "comm").strip()
+
+
+def cgroups_of(pid: int) -> str:
+    """The control groups of a process, which name its container; empty if not permitted."""
+    return _process_file(pid, "cgroup")
+
+
+def _process_file(pid: int, name: str) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/{name}").read_text("utf-8", "replace")
+    return ""
+
+
+def _sockets(pid: int) -> set[str]:
+    """The inodes of the sockets that a process has open."""
+    found = set()
+    for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            kind, _, inode = str(descriptor.readlink()).partition(":")
+            if kind == "socket":
+                found.add(inode.strip("[]"))
+    return found
+
+
+def _listeners(pid: int) -> Iterator[tuple[str, int]]:
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            _, local, _, state, *others = line.split()
+            if state == _LISTEN:
+                yield others[_INODE], int(local.rpartition(":")[2], 16)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import shown_progress, table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
 from prumo.report.language import language as language_of
@@ -51,7 +52,7 @@ Examples:
 @click.option(
     "--threshold",
     "own_threshold",
-    type=click.FloatRange(0, 1),
+    type=FiniteFloatRange(0, 1),
     metavar="X",
     help="Refer from this probability on, instead of at an operating point.",
 )

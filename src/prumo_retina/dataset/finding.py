@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from prumo.errors import StorageError
-from prumo.files import write_whole
+from prumo.errors import InputError, StorageError
+from prumo.files import file_sha256, write_whole
 from prumo_retina.dataset.duplicates import fingerprint
 from prumo_retina.dataset.pseudonym import OWNER_ONLY
 from prumo_retina.fundus.circle import Circle
@@ -85,11 +84,8 @@ def _sha256(path: Path) -> str:
     """Of the bytes; empty for what cannot be read, which is then found again."""
     try:
         # Opening a pipe would wait for somebody to write into it.
-        if not path.is_file():
-            return ""
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError:
+        return file_sha256(path) if path.is_file() else ""
+    except (OSError, InputError):
         return ""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prumo.datasets.threads import in_threads
 from prumo.errors import DataError, InputError
-from prumo.progress import Advance, Silent
+from prumo.progress import SILENT, ProgressCounter
 from prumo_retina.dataset.data_folder import DataFolder
 from prumo_retina.dataset.duplicates import find_duplicates, write_duplicates
 from prumo_retina.dataset.finding import find, read_findings, written_findings
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from prumo_retina.dataset.finding import Finding
     from prumo_retina.dataset.folder import PhotographFolder
     from prumo_retina.dataset.labelling import Labelling
-
-_SILENT = Silent()
 _OWN_NAMES, _RUNNING_NAMES = ("input", "name"), ("input", "running_name")
 _PATIENTS = ("patient", "pseudonym")
 
@@ -93,7 +91,7 @@ class Outcome:
         }
 
 
-def prepare(request: Request, progress: Progress = _SILENT) -> Outcome:
+def prepare(request: Request, progress: Progress = SILENT) -> Outcome:
     """Prepare every photograph of a folder; what an earlier run has done is not done again."""
     began = time.monotonic()
     folder = DataFolder(request.folder)
@@ -170,7 +168,9 @@ def _find_all(
 
     findings: dict[str, Finding] = {}
     already_there = 0
-    advance = Advance(f"preparing {found.path}", total, "photographs", progress, with_rate=True)
+    counter = ProgressCounter(
+        f"preparing {found.path}", total, "photographs", progress, with_rate=True
+    )
     with (
         written_findings(folder.journal_path, known.values()) as keep,
         contextlib.closing(in_threads(found_in, found.photographs, request.jobs)) as results,
@@ -182,14 +182,14 @@ def _find_all(
                 else:
                     keep(finding)
                 findings[path] = finding
-                advance.reached(len(findings))
+                counter.update(len(findings))
         except KeyboardInterrupt:
             progress.say(
                 f"{len(findings)} of {total} photographs are done and kept; "
                 "the same command goes on from there"
             )
             raise
-    advance.ended()
+    counter.finish()
     return findings, already_there
 
 

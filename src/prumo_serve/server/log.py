@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from prumo.errors import PrumoError
+from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,22 +67,11 @@ def log_failure(error: Exception) -> None:
     _LOG.error("the model cannot be served: %s", error, exc_info=_unexpected(error))
 
 
-class LogProgress:
-    """Tells in the log how far a long job is, such as packaging a model that is none yet."""
+class LogProgress(LineProgress):
+    """Reports a long job in the log, such as packaging a model that is none yet."""
 
     def __init__(self) -> None:
-        self._shown = ""
-
-    def say(self, text: str) -> None:
-        """Tell it."""
-        log_event(text, {"event": "progress"})
-
-    def show(self, text: str, detail: str = "") -> None:
-        """Tell it once; a log has no place for what changes often."""
-        del detail
-        if text != self._shown:
-            self.say(text)
-        self._shown = text
+        super().__init__(lambda text: log_event(text, {"event": "progress"}))
 
 
 class PlainLine(logging.Formatter):

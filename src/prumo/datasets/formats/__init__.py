@@ -1,10 +1,10 @@
-"""The formats that data sets come in: one file for each, found by looking at a path."""
+"""The formats that data sets come in, found by looking at a path."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from prumo.datasets.formats import cifar, idx, image_folder, npz, tfrecord
+from prumo.datasets.formats import array_file, cifar, image_folder, tfrecord
 from prumo.errors import DataError
 
 if TYPE_CHECKING:
@@ -17,10 +17,16 @@ class Format(Protocol):
     """One format, as its `find`."""
 
     def __call__(self, path: Path, dataset: str) -> Source | None:
-        """The data set at a path, by names alone: a wrong file is told when it is read."""
+        """The data set at a path, by names alone: a wrong file is reported when it is read."""
 
 
-FORMATS: tuple[Format, ...] = (npz.find, idx.find, cifar.find, tfrecord.find, image_folder.find)
+FORMATS: tuple[Format, ...] = (
+    array_file.find_npz,
+    array_file.find_idx,
+    cifar.find,
+    tfrecord.find,
+    image_folder.find,
+)
 """In the order in which a folder is searched; an image folder may hold anything else too."""
 
 

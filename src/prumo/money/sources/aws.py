@@ -1,23 +1,42 @@
-"""AWS price lists (offer files), as JSON or CSV: EC2 machines and SageMaker endpoints."""
+"""The AWS price list: offer files with the machines of EC2 and the endpoints of SageMaker.
+
+An index of offers names an index of regions for each, which names a file for each, JSON or CSV:
+https://docs.aws.amazon.com/awsaccountbilling/latest/aboutv2/bulk-api-reading-price-list-files.html
+"""
 
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from prumo.errors import InputError
+from prumo.errors import DownloadError, InputError, did_you_mean
 from prumo.money.price import Kind, Price, Unit
-from prumo.money.sources.document import Document, Origin, Source, amount_of, read_json, spelt
+from prumo.money.sources.documents import (
+    Document,
+    Origin,
+    Request,
+    amount_of,
+    fetch,
+    fetch_json,
+    read_json,
+    spelt,
+)
 from prumo.study.settings import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-MACHINES = "AmazonEC2"
-ENDPOINTS = "AmazonSageMaker"
+    from prumo.progress import Progress
+
+URL_VARIABLE = "PRUMO_AWS_PRICES_URL"
+_URL = "https://pricing.us-east-1.amazonaws.com"
+_INDEX = "/offers/v1.0/aws/index.json"
+_MACHINES = "AmazonEC2"
+_ENDPOINTS = "AmazonSageMaker"
 _ON_DEMAND = "OnDemand"
 _HEADER = "SKU"
 _COLUMNS = {"termtype", "priceperunit", "unit", "currency"}
@@ -32,6 +51,42 @@ _PLAIN_MACHINE = {
     "preinstalledsw": {"NA", ""},
     "marketoption": {"OnDemand", ""},
 }
+_OFFERS = {"aws": _MACHINES, "sagemaker": _ENDPOINTS}
+
+
+class AwsPriceList:
+    """Offer files on disk, and those that AWS publishes without an account."""
+
+    title = "an offer file of the AWS price list, JSON or CSV"
+    # EC2's own list is 300 MB for each region and has no spot prices: SkyPilot's is made from it.
+    default_for = ("sagemaker",)
+
+    def recognises(self, head: str) -> bool:
+        """By what every offer file begins with."""
+        return '"offerCode"' in head or head.lstrip().startswith(
+            ('"FormatVersion"', "FormatVersion,")
+        )
+
+    def read(self, documents: Sequence[Document], origin: Origin) -> list[Price]:
+        """The machines and endpoints on demand; offer files have no spot prices."""
+        return _prices(documents, origin)
+
+    def fetch(self, request: Request, progress: Progress, today: date) -> list[Price]:
+        """The prices on demand, as of the day that AWS published them."""
+        del today
+        offer = _offer(request.provider)
+        index = _get(_INDEX, "AWS price list", progress)
+        path = str(_at(_INDEX, index, "offers", offer, "currentRegionIndexUrl"))
+        regions = _at(path, _get(path, offer, progress), "regions")
+        wanted = set(request.skus)
+        return [
+            price
+            for region in request.regions
+            for price in _region_prices(
+                offer, _file(path, regions, region, offer), region, progress
+            )
+            if not wanted or price.sku in wanted
+        ]
 
 
 @dataclass(frozen=True)
@@ -49,13 +104,7 @@ class _Offer:
     currency: str
 
 
-def recognises(head: str) -> bool:
-    """By what every offer file begins with."""
-    return '"offerCode"' in head or head.lstrip().startswith(('"FormatVersion"', "FormatVersion,"))
-
-
-def read(documents: Sequence[Document], origin: Origin) -> list[Price]:
-    """The machines and endpoints on demand; offer files have no spot prices."""
+def _prices(documents: Sequence[Document], origin: Origin) -> list[Price]:
     found: dict[str, tuple[float, Price]] = {}
     for document in documents:
         for offer in _offers(document):
@@ -69,6 +118,45 @@ def read(documents: Sequence[Document], origin: Origin) -> list[Price]:
             if price.name not in found or rank < found[price.name][0]:
                 found[price.name] = (rank, price)
     return [price for _, price in found.values()]
+
+
+def _offer(provider: str) -> str:
+    if provider not in _OFFERS:
+        hint = did_you_mean(provider, _OFFERS)
+        raise InputError(f"the AWS price list has no prices of '{provider}'; {hint}")
+    return _OFFERS[provider]
+
+
+def _file(index: str, regions: Any, region: str, offer: str) -> str:  # noqa: ANN401 (JSON)
+    """The path of a region's file; EC2's is its CSV, 300 MB that need not fit in memory."""
+    if isinstance(regions, dict) and region not in regions:
+        raise InputError(f"{offer} is not sold in '{region}'; {did_you_mean(region, regions)}")
+    path = str(_at(index, regions, region, "currentVersionUrl"))
+    return path.removesuffix(".json") + ".csv" if offer == _MACHINES else path
+
+
+def _region_prices(offer: str, path: str, region: str, progress: Progress) -> list[Price]:
+    url = _url(path)
+    return fetch(
+        url, f"{offer} {region}", progress, lambda text: _prices([Document(url, text)], Origin())
+    )
+
+
+def _get(path: str, title: str, progress: Progress) -> Any:  # noqa: ANN401 (whatever it holds)
+    return fetch_json(_url(path), title, progress)
+
+
+def _url(path: str) -> str:
+    return os.environ.get(URL_VARIABLE, _URL).rstrip("/") + path
+
+
+def _at(path: str, content: Any, *keys: str) -> Any:  # noqa: ANN401 (whatever the JSON holds)
+    """What lies under the keys of the index at a path."""
+    for key in keys:
+        if not isinstance(content, dict) or key not in content:
+            raise DownloadError(f"{_url(path)}: has no {'/'.join(keys)} any more")
+        content = content[key]
+    return content
 
 
 def _offers(document: Document) -> Iterator[_Offer]:
@@ -147,7 +235,10 @@ def _endpoint(offer: _Offer) -> Price | None:
     return None
 
 
-_PRODUCTS: dict[str, Callable[[_Offer], Price | None]] = {MACHINES: _machine, ENDPOINTS: _endpoint}
+_PRODUCTS: dict[str, Callable[[_Offer], Price | None]] = {
+    _MACHINES: _machine,
+    _ENDPOINTS: _endpoint,
+}
 
 
 def _price(offer: _Offer, provider: str, sku: str, kind: Kind, unit: Unit) -> Price | None:
@@ -186,6 +277,3 @@ def _day(text: Any) -> date | None:  # noqa: ANN401 (whatever the JSON holds)
         return date.fromisoformat(str(text)[:10])
     except ValueError:
         return None
-
-
-SOURCE = Source("aws", "an offer file of the AWS price list, JSON or CSV", recognises, read)

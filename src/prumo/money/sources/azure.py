@@ -1,43 +1,108 @@
-"""Pages of Azure's Retail Prices API: one item for each meter, spot apart from on demand."""
+"""Azure's Retail Prices API: one item for each meter, spot apart from on demand, in pages.
+
+It needs no account: https://learn.microsoft.com/rest/api/cost-management/retail-prices/azure-retail-prices
+"""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
 
-from prumo.errors import InputError
+from prumo.errors import DownloadError, InputError
 from prumo.money.price import Price, Purchase
-from prumo.money.sources.document import Document, Origin, Source, read_json, spelt
+from prumo.money.sources.documents import Document, Origin, Request, fetch_json, read_json, spelt
 from prumo.study.settings import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from datetime import date
 
-PROVIDER = "azure"
-TITLE = "Azure Retail Prices API"
+    from prumo.progress import Progress
 
-
-def recognises(head: str) -> bool:
-    """By the names that every answer begins with."""
-    return '"BillingCurrency"' in head or '"armSkuName"' in head
-
-
-def read(documents: Sequence[Document], origin: Origin) -> list[Price]:
-    """The Linux machines on all pages; an item's date is the start of its price, not its day."""
-    items = (
-        item for document in documents for item in items_of(read_json(document), document.name)
-    )
-    return prices_of(items, origin)
+URL_VARIABLE = "PRUMO_AZURE_PRICES_URL"
+_URL = "https://prices.azure.com"
+# From this version on, the values in a filter are case-sensitive.
+_VERSION = "2023-01-01-preview"
+_SKUS_OF_A_FILTER = 10
+_MOST_PAGES = 2000
+_PROVIDER = "azure"
+_API = "Azure Retail Prices API"
 
 
-def items_of(page: Any, name: str) -> list[Any]:  # noqa: ANN401 (whatever the JSON holds)
+class AzureRetailPrices:
+    """Pages of the API, saved in files or asked for now."""
+
+    title = "JSON pages of the Azure Retail Prices API"
+    default_for = (_PROVIDER,)
+
+    def recognises(self, head: str) -> bool:
+        """By the names that every answer begins with."""
+        return '"BillingCurrency"' in head or '"armSkuName"' in head
+
+    def read(self, documents: Sequence[Document], origin: Origin) -> list[Price]:
+        """The Linux machines on all pages; an item dates the start of its price, not its day."""
+        items = (
+            item for document in documents for item in _items_of(read_json(document), document.name)
+        )
+        return _prices_of(items, origin)
+
+    def fetch(self, request: Request, progress: Progress, today: date) -> list[Price]:
+        """The prices that hold today, of Linux machines on demand and as spot."""
+        items = [
+            item
+            for region in request.regions
+            for skus in _portions(request.skus)
+            for item in _items(_first_url(region, skus), f"azure {region}", progress)
+        ]
+        return _prices_of(items, Origin(as_of=today))
+
+
+def _portions(skus: Sequence[str]) -> list[Sequence[str]]:
+    """Some SKUs at a time, so that no URL gets too long; one portion where all are wanted."""
+    starts = range(0, max(1, len(skus)), _SKUS_OF_A_FILTER)
+    return [skus[start : start + _SKUS_OF_A_FILTER] for start in starts]
+
+
+def _first_url(region: str, skus: Sequence[str]) -> str:
+    conditions = [
+        "serviceName eq 'Virtual Machines'",
+        "priceType eq 'Consumption'",
+        f"armRegionName eq {_quoted(region)}",
+    ]
+    if skus:
+        conditions.append(f"({' or '.join(f'armSkuName eq {_quoted(sku)}' for sku in skus)})")
+    query = {"api-version": _VERSION, "$filter": " and ".join(conditions)}
+    words = urlencode(query, safe="$'()", quote_via=quote)
+    return f"{os.environ.get(URL_VARIABLE, _URL).rstrip('/')}/api/retail/prices?{words}"
+
+
+def _quoted(word: str) -> str:
+    """A word as OData writes it."""
+    return "'" + word.replace("'", "''") + "'"
+
+
+def _items(url: str, title: str, progress: Progress) -> Iterator[Any]:
+    """The items of all pages, each of which names the next."""
+    seen: set[str] = set()
+    while url:
+        if url in seen or len(seen) == _MOST_PAGES:
+            raise DownloadError(f"{url}: the pages have no end; nothing was taken from them")
+        seen.add(url)
+        page = fetch_json(url, f"{title}: page {len(seen)}", progress)
+        yield from _items_of(page, url)
+        url = str(page.get("NextPageLink") or "") if isinstance(page, dict) else ""
+
+
+def _items_of(page: Any, name: str) -> list[Any]:  # noqa: ANN401 (whatever the JSON holds)
     """The items of a page, or of a bare list of them."""
     items = page.get("Items") if isinstance(page, dict) else page
     if not isinstance(items, list):
-        raise InputError(f"{name}: is no page of the {TITLE}: it has no Items")
+        raise InputError(f"{name}: is no page of the {_API}: it has no Items")
     return items
 
 
-def prices_of(items: Iterable[Any], origin: Origin) -> list[Price]:
+def _prices_of(items: Iterable[Any], origin: Origin) -> list[Price]:
     """One price for each machine and region, from the items for on demand and for spot."""
     found: dict[tuple[str, str, str], dict[Purchase, float]] = {}
     for item in items:
@@ -45,7 +110,7 @@ def prices_of(items: Iterable[Any], origin: Origin) -> list[Price]:
             continue
         key = (item["armSkuName"].strip(), item["armRegionName"].strip(), item["currencyCode"])
         amounts = found.setdefault(key, {})
-        # Where a machine has several meters, one is what is paid: the dearer never surprises.
+        # Of a machine's several meters only one is paid; with the highest nobody pays more.
         amounts[purchase] = max(item["retailPrice"], amounts.get(purchase, 0.0))
     return list(_as_prices(found, origin))
 
@@ -55,14 +120,14 @@ def _as_prices(
 ) -> Iterator[Price]:
     for (sku, region, currency), amounts in found.items():
         yield Price(
-            provider=PROVIDER,
+            provider=_PROVIDER,
             sku=spelt(sku, SKU),
             region=spelt(region.lower(), REGION),
             on_demand=amounts.get(Purchase.ON_DEMAND),
             spot=amounts.get(Purchase.SPOT),
             currency=currency,
             as_of=origin.as_of,
-            source=TITLE,
+            source=_API,
         )
 
 
@@ -89,6 +154,3 @@ def _purchase(item: Any) -> Purchase | None:  # noqa: ANN401 (whatever the JSON 
 
 def _is_text(value: Any) -> bool:  # noqa: ANN401 (whatever the JSON holds)
     return isinstance(value, str) and bool(value.strip())
-
-
-SOURCE = Source("azure", "JSON pages of the Azure Retail Prices API", recognises, read)

@@ -1,22 +1,46 @@
-"""SkyPilot's catalogs: a row for each zone, and Google's hosts and GPUs in rows of their own."""
+"""SkyPilot's catalogs: a row for each zone, and Google's hosts and GPUs in rows of their own.
+
+They lie on GitHub, one CSV file for each provider, as old as its last commit.
+"""
 
 from __future__ import annotations
 
 import csv
+import os
 import re
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, urlencode
 
-from prumo.errors import InputError
+from prumo.errors import DownloadError, InputError
 from prumo.money.lint import amount_problem
 from prumo.money.price import Price
-from prumo.money.sources.document import Document, Origin, Source, amount_of, spelt
+from prumo.money.sources.documents import (
+    Document,
+    Origin,
+    Request,
+    amount_of,
+    fetch,
+    fetch_json,
+    spelt,
+)
 from prumo.study.settings import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from prumo.progress import Progress
+
+URL_VARIABLE = "PRUMO_SKYPILOT_PRICES_URL"
+COMMITS_URL_VARIABLE = "PRUMO_SKYPILOT_COMMITS_URL"
+_URL = "https://raw.githubusercontent.com/skypilot-org/skypilot-catalog/master"
+_COMMITS_URL = "https://api.github.com/repos/skypilot-org/skypilot-catalog/commits"
+_COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "SpotPrice")
+_GOOGLE = "gcp"
+_TPU = "tpu-"
+_FILE = "vms"
 
 # Hosts that are sold with their GPUs only.
 _WITH_GPUS = {
@@ -62,36 +86,54 @@ _N1_MOST_VCPUS: dict[str, dict[float, int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Gpus:
-    """GPUs that are priced without a host."""
+class SkyPilotCatalog:
+    """A catalog on disk, or the newest one on GitHub."""
 
-    name: str
-    count: float
+    title = "a vms.csv of SkyPilot's catalog"
+    default_for = ()
 
-    @property
-    def label(self) -> str:
-        """As it stands in the name of a machine: `T4`, `2xT4`."""
-        return self.name if self.count == 1 else f"{self.count:g}x{self.name}"
+    def recognises(self, head: str) -> bool:
+        """By its column names."""
+        columns = head.partition("\n")[0].strip().split(",")
+        return set(_COLUMNS) <= set(columns)
+
+    def read(self, documents: Sequence[Document], origin: Origin) -> Iterator[Price]:
+        """One price for each machine and region: that of its cheapest zone."""
+        for document in documents:
+            provider = _named(origin.provider) if origin.provider else _provider(document)
+            rows: Iterable[_Row] = _rows(document)
+            if provider == _GOOGLE:
+                rows = _google_machines(list(rows))
+            source = Origin(provider, origin.as_of)
+            yield from (_price(row, source) for row in _cheapest_zones(rows))
+
+    def fetch(self, request: Request, progress: Progress, today: date) -> list[Price]:
+        """A provider's prices, as of the day that its catalog last changed."""
+        del today
+        path = f"catalogs/v8/{request.provider}/vms.csv"
+        origin = Origin(request.provider, _last_change(path, progress))
+        url = f"{os.environ.get(URL_VARIABLE, _URL).rstrip('/')}/{path}"
+        prices = fetch(
+            url,
+            f"SkyPilot catalog, {request.provider}",
+            progress,
+            lambda text: list(self.read([Document(url, text)], origin)),
+        )
+        regions, skus = set(request.regions), set(request.skus)
+        return [
+            price for price in prices if price.region in regions and (not skus or price.sku in skus)
+        ]
 
 
-def takes(host: str, vcpus: float | None, gpus: Gpus) -> bool:
-    """Whether a machine can be had of this host and these GPUs."""
-    if host in _WITH_GPUS:
-        return _WITH_GPUS[host] == (gpus.name, gpus.count)
-    most_vcpus = _N1_MOST_VCPUS.get(gpus.name, {}).get(gpus.count, 0)
-    return host.startswith(_N1_FAMILY) and vcpus is not None and vcpus <= most_vcpus
-
-
-def needs_gpus(host: str) -> bool:
-    """Whether the price of a host alone is that of nothing one can rent."""
-    return host.startswith(_GPU_FAMILIES)
-
-
-_COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "SpotPrice")
-_GOOGLE = "gcp"
-_TPU = "tpu-"
-_FILE = "vms"
+def _last_change(path: str, progress: Progress) -> date:
+    """The day of the file's last commit: a catalog fetched today may be years old."""
+    query = urlencode({"path": path, "per_page": 1}, quote_via=quote)
+    url = f"{os.environ.get(COMMITS_URL_VARIABLE, _COMMITS_URL)}?{query}"
+    commits = fetch_json(url, "SkyPilot catalog, its date", progress)
+    try:
+        return date.fromisoformat(commits[0]["commit"]["committer"]["date"][:10])
+    except (LookupError, TypeError, ValueError) as error:
+        raise DownloadError(f"{url}: does not say when the catalog last changed") from error
 
 
 class _Row(NamedTuple):
@@ -106,23 +148,6 @@ class _Row(NamedTuple):
     zone: str
     on_demand: float | None
     spot: float | None
-
-
-def recognises(head: str) -> bool:
-    """By its column names."""
-    columns = head.partition("\n")[0].strip().split(",")
-    return set(_COLUMNS) <= set(columns)
-
-
-def read(documents: Sequence[Document], origin: Origin) -> Iterator[Price]:
-    """One price for each machine and region: that of its cheapest zone."""
-    for document in documents:
-        provider = _named(origin.provider) if origin.provider else _provider(document)
-        rows: Iterable[_Row] = _rows(document)
-        if provider == _GOOGLE:
-            rows = _google_machines(list(rows))
-        source = Origin(provider, origin.as_of)
-        yield from (_price(row, source) for row in _cheapest_zones(rows))
 
 
 def _named(provider: str) -> str:
@@ -177,18 +202,18 @@ def _google_machines(rows: Sequence[_Row]) -> Iterator[_Row]:
             hosts.setdefault(row.zone, []).append(row)
     for row in rows:
         if row.machine:
-            if not needs_gpus(row.machine):
+            if not _needs_gpus(row.machine):
                 yield row
         elif row.accelerator.startswith(_TPU):
             yield row._replace(machine=row.accelerator)
         else:
-            gpus = Gpus(row.accelerator, row.accelerators)
+            gpus = _Gpus(row.accelerator, row.accelerators)
             for host in hosts.get(row.zone, ()):
-                if takes(host.machine, host.vcpus, gpus):
+                if _takes(host.machine, host.vcpus, gpus):
                     yield _joined(host, row, gpus)
 
 
-def _joined(host: _Row, gpus_row: _Row, gpus: Gpus) -> _Row:
+def _joined(host: _Row, gpus_row: _Row, gpus: _Gpus) -> _Row:
     return host._replace(
         machine=f"{host.machine}+{gpus.label}",
         accelerator=gpus.name,
@@ -244,4 +269,27 @@ def _price(row: _Row, origin: Origin) -> Price:
     )
 
 
-SOURCE = Source("skypilot", "a vms.csv of SkyPilot's catalog", recognises, read)
+@dataclass(frozen=True)
+class _Gpus:
+    """GPUs that are priced without a host."""
+
+    name: str
+    count: float
+
+    @property
+    def label(self) -> str:
+        """As it stands in the name of a machine: `T4`, `2xT4`."""
+        return self.name if self.count == 1 else f"{self.count:g}x{self.name}"
+
+
+def _takes(host: str, vcpus: float | None, gpus: _Gpus) -> bool:
+    """Whether a machine can be rented with this host and these GPUs."""
+    if host in _WITH_GPUS:
+        return _WITH_GPUS[host] == (gpus.name, gpus.count)
+    most_vcpus = _N1_MOST_VCPUS.get(gpus.name, {}).get(gpus.count, 0)
+    return host.startswith(_N1_FAMILY) and vcpus is not None and vcpus <= most_vcpus
+
+
+def _needs_gpus(host: str) -> bool:
+    """Whether the price of a host alone is that of nothing one can rent."""
+    return host.startswith(_GPU_FAMILIES)

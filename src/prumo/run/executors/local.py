@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
 from prumo.machine.machine import machine_facts
 from prumo.results.folder import JOURNAL_FILE
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.events import ListenerProgress, RunAdvanced
+from prumo.run.executors import Executor
 from prumo.run.journal import EpochCounter
 from prumo.run.measurement import measure
 from prumo.run.workloads import open_workload
-from prumo.study import fingerprint
 from prumo.supervise.interruption import Interruption
 
 if TYPE_CHECKING:
@@ -25,24 +24,22 @@ if TYPE_CHECKING:
     from prumo.run.events import Listener
     from prumo.run.worker import Launch
     from prumo.study import Run, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 
 INFLUENTIAL = {"sample_seconds", "warmup_steps", "threads", "affinity", "memory_bytes"}
 """The settings of a measurement that can show in its figures."""
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Carries out the runs of one study here, one at a time."""
 
     def __init__(self, study: Study, folder: ResultsFolder, listener: Listener) -> None:
-        self._study = study
-        self._folder = folder
-        self._listener = listener
-        self._workload = open_workload(study, ListenerProgress(listener))
-        self._interruption = Interruption()
+        super().__init__(study, folder, listener)
         _require_cpus(study.measure.affinity)
-        self._machine = machine_facts(folder.path).as_dict()
+        self._workload = open_workload(study, ListenerProgress(listener))
+        self.machine = machine_facts(folder.path).as_dict()
+        self._interruption = Interruption()
 
     def prepare(self, runs: Sequence[Run]) -> None:
         """Make ready what these runs share; PrumoError when one of them could never work."""
@@ -55,45 +52,33 @@ class LocalExecutor:
 
     def execute(self, run: Run, order: int) -> RunRecord:
         """Measure a run and record it; an absent device or framework is recorded too."""
-        path = self._folder.run_path(run.name)
+        path = self.folder.run_path(run.name)
         try:
             launch = self._workload.launch(run, path)
         except UnavailableError as error:
-            return self._record_unstarted(run, order, Verdict.UNAVAILABLE, str(error))
+            return self.record_unstarted(run, order, Verdict.UNAVAILABLE, str(error))
         with self._interruption.held_back():
-            self._folder.begin(run.name)
+            self.folder.begin(run.name)
             if launch.task is not None:
-                self._folder.write_task(run.name, launch.task)
+                self.folder.write_task(run.name, launch.task)
             record = self._measured(run, order, launch, path)
-            self._folder.finish(record)
+            self.folder.finish(record)
         return record
 
     def close(self) -> None:
-        """Give back what waiting for interruptions needs."""
+        """Close the pipe that interruptions are heard through."""
         self._interruption.close()
 
-    def skip(self, run: Run, order: int, reason: str) -> RunRecord:
-        """Record a run that is not worth trying."""
-        return self._record_unstarted(run, order, Verdict.NOT_TRIED, reason)
-
-    def _record_unstarted(self, run: Run, order: int, verdict: Verdict, reason: str) -> RunRecord:
-        record = RunRecord(
-            **self._identity(run, order), verdict=verdict, reason=reason, machine=self._machine
-        )
-        self._folder.begin(run.name)
-        self._folder.finish(record)
-        return record
-
     def _measured(self, run: Run, order: int, launch: Launch, path: Path) -> RunRecord:
-        identity = self._identity(run, order)
+        identity = self.identity(run, order)
         measurement = measure(
             run,
             launch,
             self._workload,
             path,
-            self._study.measure,
+            self.study.measure,
             self._interruption,
-            self._advance(run, path),
+            self._progress(run, path),
         )
         return RunRecord(
             **identity,
@@ -105,12 +90,12 @@ class LocalExecutor:
             exit_code=measurement.ending.exit_code,
             signal=measurement.ending.signal,
             metrics=measurement.metrics,
-            machine=self._machine | {"noise_before": measurement.noise_before},
+            machine=self.machine | {"noise_before": measurement.noise_before},
             environment=dict(launch.facts),
             sampler=measurement.sampler,
             device=measurement.facts.device,
             threads=launch.threads,
-            settings=self._study.measure.model_dump(
+            settings=self.study.measure.model_dump(
                 mode="json", include=INFLUENTIAL, exclude_none=True
             ),
             versions=measurement.facts.versions,
@@ -119,31 +104,18 @@ class LocalExecutor:
             network=measurement.facts.network,
         )
 
-    def _advance(self, run: Run, path: Path) -> Callable[[], None]:
-        """Tell the listener about epochs that ended since it was last told."""
+    def _progress(self, run: Run, path: Path) -> Callable[[], None]:
+        """A function that reports the epochs which ended since its last call."""
         counter = EpochCounter(path / JOURNAL_FILE)
         epochs = run.scenario.parameters.get("epochs")
 
-        def tell() -> None:
-            if not counter.advance():
+        def report() -> None:
+            if not counter.has_progressed():
                 return
             known = epochs if isinstance(epochs, int) else None
-            self._listener(RunAdvanced(run, counter.epochs, known))
+            self.listener(RunAdvanced(run, counter.epochs, known))
 
-        return tell
-
-    def _identity(self, run: Run, order: int) -> dict[str, Any]:
-        return {
-            "run": run.name,
-            "scenario": run.scenario.name,
-            "replication": run.replication,
-            "study": self._study.name,
-            "factors": dict(run.scenario.factors),
-            "parameters": dict(run.scenario.parameters),
-            "fingerprint": fingerprint(self._study, run.scenario),
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "order": order,
-        }
+        return report
 
 
 def _require_cpus(affinity: tuple[int, ...] | None) -> None:
@@ -152,6 +124,6 @@ def _require_cpus(affinity: tuple[int, ...] | None) -> None:
     absent = [cpu for cpu in affinity or () if cpu not in usable]
     if absent:
         raise InputError(
-            f"measure.affinity names CPU {absent[0]}, which is not to be had here; "
-            f"there are {', '.join(map(str, sorted(usable)))}"
+            f"measure.affinity names CPU {absent[0]}, which this process cannot use; "
+            f"it can use {', '.join(map(str, sorted(usable)))}"
         )

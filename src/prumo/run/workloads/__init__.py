@@ -1,51 +1,91 @@
-"""What differs between kinds of work: how a run is started and where its figures are."""
+"""How the runs of a study are prepared, started and read: one launcher per kind of workload."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, ClassVar
+
+from prumo.errors import InputError, PluginError
+from prumo.run.journal import Event, journal_metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo.run.journal import Event
     from prumo.run.worker import Launch
     from prumo.study import Run, Scenario, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 
-class Workload(Protocol):
-    """One kind of work, for the runs of one study."""
+class Launcher(ABC):
+    """Starts the runs of one study; what it starts is measured by whoever asked for it.
 
-    speaks_protocol: bool
-    """Whether what it starts is a worker, which must say `finished` itself."""
-    sees_all_images: bool
-    """Whether a training that names its data must see all of them in every epoch."""
+    A kind of workload names its launcher as `module:class` (`prumo.study.workload.Workload`).
+    The smallest one starts a program that writes its events to a journal:
+
+        class SortingLauncher(Launcher):
+            def launch(self, run, folder):
+                rows = run.scenario.parameters["rows"]
+                return Launch(
+                    command=[sys.executable, "-m", "my_package.sort", str(rows)],
+                    directory=self.study.folder,
+                    environment={**os.environ, "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)},
+                    threads=self.study.measure.threads or read_cpu().usable_cores,
+                )
+
+    The program says `finished` through `prumo_worker.probe`, in any language with a line of JSON
+    (docs/protocol.md). For a program that knows nothing of the protocol, `speaks_protocol` is
+    False and `metrics` reads what it printed.
+    """
+
+    speaks_protocol: ClassVar[bool] = True
+    """Whether what it starts writes the event `finished`; a run without one has crashed then."""
+    sees_all_images: ClassVar[bool] = True
+    """Whether a run that reports its data must have seen all of its images in every epoch."""
+
+    def __init__(self, study: Study, progress: Progress) -> None:
+        """Check cheaply what all runs need; `progress` receives reports of set-ups."""
+        self.study = study
+        self.progress = progress
 
     def prepare(self, runs: Sequence[Run]) -> None:
-        """Make ready what these runs share; PrumoError when one of them could never work."""
+        """Make ready what these runs share; PrumoError when one of them could never work.
+
+        Called once, before the first run is started.
+        """
+        del runs
 
     def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
-        """The networks that these scenarios train, with their frameworks; none for other work."""
+        """The networks that these scenarios train, with the frameworks that are to be compared.
 
+        Their equality is proven before the first run. None where frameworks are not compared.
+        """
+        del scenarios
+        return {}
+
+    @abstractmethod
     def launch(self, run: Run, folder: Path) -> Launch:
-        """What to start for a run; UnavailableError when that cannot be had here."""
+        """What to start for a run with this folder; UnavailableError when this machine cannot."""
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
-        """The figures of a run that ended."""
+        """The figures of a run that ended, from its journal's events and what it printed."""
+        del log
+        return journal_metrics(events)
 
 
-def open_workload(study: Study, progress: Progress) -> Workload:
-    """The workload of a study; `progress` hears about set-ups on the way."""
-    if study.workload.kind == "training":
-        from prumo.run.workloads.training import TrainingWorkload  # noqa: PLC0415
-
-        return TrainingWorkload(study, progress)
-    if study.workload.kind == "retina":
-        from prumo_retina.workload import RetinaWorkload  # noqa: PLC0415
-
-        return RetinaWorkload(study, progress)
-    from prumo.run.workloads.command import CommandWorkload  # noqa: PLC0415
-
-    return CommandWorkload(study)
+def open_workload(study: Study, progress: Progress) -> Launcher:
+    """The launcher of a study's workload."""
+    name = study.workload.launcher
+    if not name:
+        raise InputError(f"no run of the kind `{study.workload.kind}` can be started")
+    try:
+        launcher = resolve_name(name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise PluginError(
+            f"the launcher {name} of the workload '{study.workload.kind}' cannot be loaded: {error}"
+        ) from error
+    if not (isinstance(launcher, type) and issubclass(launcher, Launcher)):
+        raise PluginError(f"{name} is no subclass of prumo.run.workloads.Launcher")
+    return launcher(study, progress)

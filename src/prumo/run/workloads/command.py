@@ -1,4 +1,4 @@
-"""Any program of the user's own as a run."""
+"""Any program of the user's own as a run, and its figures in what it prints."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from prumo.machine.cpu import read_cpu
 from prumo.results.folder import JOURNAL_FILE
 from prumo.run.journal import Event, journal_metrics
 from prumo.run.worker import Launch, thread_environment
+from prumo.run.workloads import Launcher
 from prumo.study import Command, invocation_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from prumo.study import Run, Scenario, Study
-    from prumo.study.architecture import Architecture
+    from prumo.progress import Progress
+    from prumo.study import Run, Study
+    from prumo.study.command import Keep
 
 
-Keep = str
 KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
     "last": lambda values: values[-1],
     "first": lambda values: values[0],
@@ -85,30 +86,21 @@ def _from_groups(match: re.Match[str]) -> dict[str, float]:
     return found
 
 
-class CommandWorkload:
+class CommandLauncher(Launcher):
     """Starts the study's command with its levels filled in; reads figures from what it prints."""
 
     speaks_protocol = False
-    sees_all_images = True
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, progress: Progress) -> None:
         if not isinstance(study.workload, Command):
             raise TypeError(f"{study.name} is not a study of commands")
+        super().__init__(study, progress)
         self._command = study.workload
-        self._study = study
-
-    def prepare(self, runs: Sequence[Run]) -> None:
-        """A command finds its own data."""
-
-    def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
-        """None: what a command trains, if it does, is its own affair."""
-        del scenarios
-        return {}
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Fill the command in for a run."""
         filled = invocation_for(self._command, run)
-        threads = self._study.measure.threads or read_cpu().usable_cores
+        threads = self.study.measure.threads or read_cpu().usable_cores
         environment = (
             dict(os.environ)
             | thread_environment(threads)
@@ -117,13 +109,13 @@ class CommandWorkload:
         )
         return Launch(
             command=list(filled.words),
-            directory=self._study.folder / filled.directory,
+            directory=self.study.folder / filled.directory,
             environment=environment,
             threads=threads,
         )
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
-        """What the command printed, and above it what it told the probe."""
+        """What the command printed, and above it what it reported through the probe."""
         wanted = self._command.metrics
         printed = read_output_metrics(
             log, json_lines=wanted.json_lines, patterns=wanted.patterns, keep=wanted.keep

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from prumo.datasets.study_data import StudyData
 from prumo.machine.accelerators import require_device
 from prumo.results.folder import JOURNAL_FILE
-from prumo.run.journal import Event, journal_metrics
 from prumo.run.worker import Environments, worker_launch, worker_threads
+from prumo.run.workloads import Launcher
 from prumo.study import Training
-from prumo.study.architecture import architectures
+from prumo.study.network import architectures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.run.worker import Launch
     from prumo.study import Run, Scenario, Study
-    from prumo.study.architecture import Architecture
+    from prumo.study.network import Architecture
 
 
-class TrainingWorkload:
+class TrainingLauncher(Launcher):
     """Starts `prumo_worker` in the framework's own environment, made where it is missing."""
-
-    speaks_protocol = True
-    sees_all_images = True
 
     def __init__(self, study: Study, progress: Progress) -> None:
         if not isinstance(study.workload, Training):
@@ -34,7 +31,7 @@ class TrainingWorkload:
         for name, path in study.data_paths().items():
             if not path.exists():
                 raise study.error(("workload", "data", name), f"there is nothing at {path}")
-        self._study = study
+        super().__init__(study, progress)
         self._data = StudyData(study, progress)
         self._environments = Environments(study.versions, progress)
 
@@ -60,17 +57,12 @@ class TrainingWorkload:
             **self._own_layers(str(parameters["network"])),
             "data": self._data.folders(parameters),
             "sources": self._data.sources(parameters),
-            "warmup_steps": self._study.measure.warmup_steps,
-            "threads": worker_threads(self._study, parameters),
-            "profile": self._study.measure.profile,
+            "warmup_steps": self.study.measure.warmup_steps,
+            "threads": worker_threads(self.study, parameters),
+            "profile": self.study.measure.profile,
         }
         return worker_launch(environment, task, folder)
 
-    def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
-        """What the worker's journal says."""
-        del log
-        return journal_metrics(events)
-
     def _own_layers(self, network: str) -> dict[str, object]:
-        own = self._study.own_network(network)
+        own = self.study.own_network(network)
         return {"layers": own.layers} if own else {}

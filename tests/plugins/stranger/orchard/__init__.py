@@ -1,0 +1,1 @@
+"""A stranger's package: one plug-in for each of Prumo's points."""

@@ -1,0 +1,3 @@
+"""When fruit is ripe."""
+
+MONTHS = {"apple": "February to May", "mango": "October to January"}
