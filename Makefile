@@ -3,29 +3,34 @@ PYTHON ?= python3
 BIN := .venv/bin
 # Two at a time: most tests wait for processes of their own; more would only train side by side.
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile
+# The everyday tests need no other framework than PyTorch and no test of minutes.
+EVERYDAY := not slow and not frameworks
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all test-rest lint format bench clean
 
 # The report is made also when a run failed; the exit code is then the run's.
 demo: .venv/ready
 	@$(BIN)/prumo run studies/demo.yaml; code=$$?; $(BIN)/prumo report results/demo && exit $$code
 
 test: lint .venv/system-packages
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "$(EVERYDAY)"
 
-test-all: lint .venv/system-packages
-	$(PYTEST)
+test-all: test test-rest
 
-lint: .venv/ready
+# What `make test` leaves out: every framework, containers, long kill and fuzz runs.
+test-rest: .venv/test-ready .venv/more-system-packages
+	$(PYTEST) -m "not ($(EVERYDAY))"
+
+lint: .venv/test-ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: .venv/ready
+format: .venv/test-ready
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: .venv/ready
+bench: .venv/test-ready
 	$(BIN)/python -m benchmarks
 
 clean:
@@ -34,20 +39,32 @@ clean:
 .venv/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Prumo needs Python 3.11 or newer; try make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+.venv/test-ready: .venv/ready
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
-# A browser for the tests of pages, NGINX for those of the server's stack, Docker for those of
-# container images, and debootstrap for Caffe's environment; while they are missing, the tests that
-# need them skip and say so, and the next `make test` tries again.
-.venv/system-packages: .venv/ready
+# A browser for the tests of pages and NGINX for those of the server's stack; Docker for those of
+# container images and debootstrap for Caffe's environment. While a package is missing, the tests
+# that need it skip and say so, and the next run tries again.
+.venv/system-packages: .venv/test-ready
 	@missing=""; \
 	command -v chromium >/dev/null || missing="chromium"; \
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$$missing nginx"; \
-	[ -x /usr/sbin/debootstrap ] || missing="$$missing debootstrap debian-archive-keyring gpgv"; \
+	$(INSTALL_MISSING)
+
+.venv/more-system-packages: .venv/system-packages
+	@missing=""; \
+	[ -x /usr/sbin/debootstrap ] || missing="debootstrap debian-archive-keyring gpgv"; \
 	command -v dockerd >/dev/null || missing="$$missing docker.io"; \
+	$(INSTALL_MISSING)
+
+define INSTALL_MISSING
 	if [ -n "$$missing" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing && missing=""; \
 	fi; \
 	if [ -z "$$missing" ]; then touch $@; \
 	else echo "not installed:" $$missing "(tests that need them will skip)"; fi
+endef

@@ -51,11 +51,11 @@ def _make(programs: Path) -> subprocess.CompletedProcess[str]:
     make = shutil.which("make")
     if not make:
         pytest.skip("make is not installed")
-    ready = programs.parent / ".venv" / "ready"
+    ready = programs.parent / ".venv" / "test-ready"
     ready.parent.mkdir(exist_ok=True)
     ready.touch()
     return subprocess.run(
-        [make, "-f", MAKEFILE, "-o", ".venv/ready", STAMP],
+        [make, "-f", MAKEFILE, "-o", ".venv/test-ready", STAMP],
         cwd=programs.parent,
         env={"PATH": str(programs)},
         capture_output=True,

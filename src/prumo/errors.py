@@ -5,6 +5,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Self
 
+from prumo.exit_codes import ExitCode
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 class PrumoError(Exception):
     """What went wrong, where, and what would be right. Printed without a traceback."""
 
-    exit_code = 2
+    exit_code = ExitCode.BAD_INPUT
 
 
 class InputError(PrumoError):
@@ -86,7 +88,7 @@ class PluginError(PrumoError):
 class UnequalError(PrumoError):
     """Frameworks that are to be compared do not train the same network."""
 
-    exit_code = 1
+    exit_code = ExitCode.FINDINGS
 
 
 def did_you_mean(word: str, known: Iterable[str], similarity: float = 0.6) -> str:

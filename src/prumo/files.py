@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -34,6 +36,19 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
     except OSError:
         beside.unlink(missing_ok=True)
         raise
+
+
+def json_text(content: object, *, indent: int | None = 1) -> str:
+    """A document, or a pydantic model, as all JSON of Prumo is written; one line without indent."""
+    dump: Callable[..., str] | None = getattr(content, "model_dump_json", None)
+    if dump is not None:
+        return dump(indent=indent)
+    return json.dumps(content, indent=indent, ensure_ascii=False)
+
+
+def write_json(path: Path, content: object) -> None:
+    """Write a document or a pydantic model as a whole file."""
+    write_whole(path, json_text(content) + "\n")
 
 
 def _flush_folder(folder: Path) -> None:

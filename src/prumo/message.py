@@ -1,4 +1,4 @@
-"""A sentence for a reader, kept apart from its values so that it can be told in other languages."""
+"""A sentence for a reader, kept apart from its values so that it can be translated."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Series:
-    """Words or messages one after the other, each told by itself.
+    """Words or messages one after the other, each translated by itself.
 
     >>> str(Series(("C1", Message("{count} more", {"count": 2}))))
     'C1, 2 more'

@@ -62,7 +62,7 @@ CURRENCY_SYMBOLS = {"USD": "$", "BRL": "R$", "EUR": "€", "GBP": "£"}
 
 @dataclass(frozen=True)
 class Marks:
-    """How a language writes numbers: as English does, unless told otherwise."""
+    """How a language writes numbers: as English does, unless it says otherwise."""
 
     decimal: str = "."
     group: str = ","
@@ -74,10 +74,10 @@ class Marks:
     units: Mapping[str, str] = field(default_factory=dict)
     """Units that are words, such as images/s → what the language calls them."""
 
-    def told(self, english: str) -> str:
+    def localized(self, english: str) -> str:
         """An English number with these marks.
 
-        >>> Marks(decimal=",", group=".").told("1,234.5")
+        >>> Marks(decimal=",", group=".").localized("1,234.5")
         '1.234,5'
         """
         return english.translate({ord(","): self.group, ord("."): self.decimal})
@@ -109,7 +109,7 @@ class Scale:
         if value is None:
             return MISSING
         least_places = CENTS if MONEY.fullmatch(self.unit) else 0
-        return self.marks.told(digits(value / self.factor, self.digits, least_places))
+        return self.marks.localized(digits(value / self.factor, self.digits, least_places))
 
     def text(self, value: float | None) -> str:
         """The value with its unit."""
@@ -129,7 +129,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with its unit, told with a scale that suits it in the reader's language.
+    """A number with its unit, written with a scale that suits it in the reader's language.
 
     The units that are scaled are s, B, J and FLOP; a currency's code stands for money.
 
@@ -142,9 +142,9 @@ class Quantity:
     digits: int = DIGITS
 
     def __str__(self) -> str:
-        return self.told(ENGLISH)
+        return self.localized(ENGLISH)
 
-    def told(self, marks: Marks) -> str:
+    def localized(self, marks: Marks) -> str:
         """The quantity with the marks of a language."""
         return scale_of(self.value, self.unit, marks, self.digits).text(self.value)
 
@@ -164,9 +164,9 @@ class Estimate:
     digits: int = DIGITS
 
     def __str__(self) -> str:
-        return self.told(ENGLISH)
+        return self.localized(ENGLISH)
 
-    def told(self, marks: Marks) -> str:
+    def localized(self, marks: Marks) -> str:
         """The estimate with the marks of a language."""
         scale = scale_of(self.value, self.unit, marks, self.digits)
         return f"{scale.text(self.value)} {scale.interval(self.low, self.high)}"

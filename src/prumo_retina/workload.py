@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from prumo.errors import did_you_mean
-from prumo.study.parameters import is_given, place
-from prumo.study.plan import occurring
+from prumo.study.plan import is_given, occurring, place
 from prumo.study.section import (
     Device,
     Number,
@@ -47,7 +46,7 @@ def _checked_network(network: str) -> str:
 
 
 class RetinaParameters(Section):
-    """What a training on fundus photographs can be told, each as a factor or under `fixed`."""
+    """The parameters of a training on fundus photographs, each a factor or under `fixed`."""
 
     network: Annotated[Text, AfterValidator(_checked_network)]
     """The backbone, such as `inception_v3`."""
@@ -125,7 +124,7 @@ class Retina(Workload):
         if self.data and is_given(study, "images"):
             yield Problem(
                 ("fixed" if "images" in study.fixed else "factors", "images"),
-                "tells how many photographs to generate, and workload.data names real ones",
+                "says how many photographs to generate, and workload.data names real ones",
             )
         if study.measure.profile:
             yield Problem(("measure", "profile"), "trainings on photographs are not profiled")
@@ -163,7 +162,7 @@ class Retina(Workload):
         yield from found
 
     def identity(self, study: Study, scenario: Scenario) -> dict[str, object]:
-        """TensorFlow's version, and whether the photographs are real; not where they lie."""
+        """TensorFlow's version, and whether the photographs are real; not where they are."""
         del scenario
         return {
             "kind": self.kind,

@@ -19,6 +19,7 @@ KINDS = {
     "check": ("prumo_worker.proof", "prove"),
     "retina_training": ("prumo_worker.retina.training", "train"),
     "retina_prediction": ("prumo_worker.retina.prediction", "predict"),
+    "pytorch_weights": ("prumo_worker.conversion.pytorch_weights", "read"),
     "model_conversion": ("prumo_worker.conversion.conversion", "convert"),
 }
 

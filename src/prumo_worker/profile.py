@@ -48,6 +48,7 @@ _SAMPLES_PER_SECOND = 499
 # A clock of the kernel's: virtual machines often hide the processor's own counters.
 _EVENT = "cpu-clock"
 _PATIENCE_SECONDS = 0.1
+_END_SECONDS = 10
 _ADDRESS = re.compile(r"0x[0-9a-f]+")
 
 
@@ -116,7 +117,12 @@ class _Recording:
 
     def _close(self) -> None:
         self._process.send_signal(signal.SIGINT)
-        self._process.wait()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            # SIGINT is ignored by what a shell started in its background.
+            self._process.kill()
+            self._process.wait()
         os.close(self._orders)
         os.close(self._answers)
 

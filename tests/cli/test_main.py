@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.cli import BROKEN_PIPE, COMMANDS, main
+from prumo.cli import COMMANDS, main
+from prumo.exit_codes import ExitCode
 from prumo.version import __version__
 from prumo_retina.commands import COMMANDS as RETINA_COMMANDS
 
@@ -47,7 +48,7 @@ def test_a_reader_who_has_gone_ends_a_command_quietly(form: list[str]) -> None:
         assert process.stderr is not None
         process.stdout.close()
         told = process.stderr.read()
-    assert (process.returncode, told) == (BROKEN_PIPE, b"")
+    assert (process.returncode, told) == (ExitCode.BROKEN_PIPE, b"")
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prumo.http import RetryPolicy
 from prumo.money.sources import aws, azure, documents, skypilot
 from support.price_server import Service, served
 
@@ -28,5 +29,5 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
         for variable in (azure.URL_VARIABLE, aws.URL_VARIABLE, skypilot.URL_VARIABLE):
             monkeypatch.setenv(variable, running.url)
         monkeypatch.setenv(skypilot.COMMITS_URL_VARIABLE, f"{running.url}/commits")
-        monkeypatch.setattr(documents, "FIRST_WAIT_SECONDS", 0.001)
+        monkeypatch.setattr(documents, "RETRIES", RetryPolicy(first_wait_seconds=0.001))
         yield running

@@ -1,20 +1,23 @@
-"""Weights in state dicts of PyTorch: read without PyTorch, and nothing in them is ever called."""
+"""Weights that PyTorch saved: read by PyTorch, and nothing in them is ever called."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import struct
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from prumo.errors import DataError
+from prumo.errors import DataError, UnavailableError
 from prumo_retina.weights import named_arrays
+from support.pytorch_weights_process import read_all
 from support.weight_files import BIAS, KERNEL, Stored, assert_same, state_dict, written, zipped
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -28,54 +31,153 @@ class Malice:
         return os.mkdir, (str(self.trap),)
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_both_formats_give_the_same_arrays(tmp_path: Path, legacy: bool) -> None:
-    arrays = {f"features.{i}.weight": KERNEL + i for i in range(12)}
-    arrays |= {"bn.num_batches_tracked": np.array(3), "half": BIAS.astype(np.float16)}
-
-    file = written(tmp_path, "net.pt", state_dict(arrays, legacy=legacy))
-
-    assert_same(named_arrays(file).arrays, arrays)
+def archive(program: bytes) -> bytes:
+    """A file of PyTorch with this pickle and no storages."""
+    return zipped({"archive/data.pkl": program, "archive/version": b"3\n"})
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-def test_a_state_dict_beside_other_things_is_found(tmp_path: Path, legacy: bool) -> None:
-    checkpoint = {
-        "epoch": 3,
-        "optimizer": {"state": {"momentum": BIAS}},
-        "state_dict": {"conv.weight": KERNEL},
+BRAIN_FLOATS = np.array([1.0, -2.5, 0.15625], dtype=np.float32)
+NUMBERS = np.arange(10, dtype=np.float32)
+ARRAYS = {
+    **{f"features.{i}.weight": KERNEL + i for i in range(12)},
+    "bn.num_batches_tracked": np.array(3),
+    "half": BIAS.astype(np.float16),
+}
+CHECKPOINT = {
+    "epoch": 3,
+    "optimizer": {"state": {"momentum": BIAS}},
+    "state_dict": {"conv.weight": KERNEL},
+}
+READ: dict[str, tuple[bytes, Mapping[str, np.ndarray]]] = {
+    "state dict": (state_dict(ARRAYS), ARRAYS),
+    "legacy state dict": (state_dict(ARRAYS, legacy=True), ARRAYS),
+    "checkpoint": (state_dict(CHECKPOINT), {"conv.weight": KERNEL}),
+    "legacy checkpoint": (state_dict(CHECKPOINT, legacy=True), {"conv.weight": KERNEL}),
+    "view": (
+        state_dict({"w": Stored(NUMBERS, shape=(2, 3), strides=(1, 2), offset=4)}),
+        {"w": NUMBERS[4:10].reshape(3, 2).T},
+    ),
+    "bfloat16": (
+        state_dict(
+            {
+                "w": Stored(
+                    (BRAIN_FLOATS.view(np.uint32) >> 16).astype(np.uint16),
+                    (3,),
+                    (1,),
+                    kind="BFloat16Storage",
+                )
+            }
+        ),
+        {"w": BRAIN_FLOATS},
+    ),
+    "no tensors": (state_dict({"epoch": 3}), {}),
+}
+
+WHOLE = {False: state_dict({"w": KERNEL, "v": KERNEL})}
+WHOLE[True] = state_dict({"w": KERNEL, "v": KERNEL}, legacy=True)
+NO_STATE_DICT = "is no whole state dict"
+STORAGE = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+# A list of lists of lists, each twice the one before, would fill all memory as text.
+DOUBLED = b"]q\x00" + b"".join(b"](h%ch%ceq%c" % (level, level, level + 1) for level in range(60))
+REFUSED: dict[str, tuple[bytes, str]] = {
+    **{
+        f"{module}.{name}": (archive(f"c{module}\n{name}\n.".encode()), f"wants to call {told}")
+        for module, name, told in (
+            ("builtins", "eval", "eval"),
+            ("builtins", "getattr", "getattr"),
+            ("torch", "load", "torch.load"),
+            ("torch.nn", "Conv2d", "torch.nn.Conv2d"),
+        )
+    },
+    **{
+        f"beyond its storage {shape} {strides} {offset}": (
+            state_dict({"w": Stored(NUMBERS, shape, strides, offset)}),
+            NO_STATE_DICT,
+        )
+        for shape, strides, offset in (
+            ((11,), (1,), 0),
+            ((2,), (9,), 1),
+            ((2,), (-1,), 5),
+            ((1,), (1,), -1),
+        )
+    },
+    **{
+        f"cut off at {end}, legacy {legacy}": (whole[:end], NO_STATE_DICT)
+        for legacy, whole in WHOLE.items()
+        for end in (-40, len(whole) // 3)
+    },
+    "foreign": (b"not weights at all", NO_STATE_DICT),
+    "empty": (b"", NO_STATE_DICT),
+    "many numbers out of few": (
+        state_dict({"w": Stored(BIAS, (1 << 40,), (0,))}),
+        "tensors that are larger than the file",
+    ),
+    "negative size": (state_dict({"w": Stored(BIAS, (1 << 20, -1), (0, 0))}), NO_STATE_DICT),
+    "memo": (archive(b"\x80\x02Nr\xff\xff\xff\x7f."), "holds no state dict"),
+    "bytes": (archive(b"\x80\x04\x8e" + (1 << 45).to_bytes(8, "little") + b"."), NO_STATE_DICT),
+    "dictionary in itself": (
+        archive(b"\x80\x02}q\x00X\x05\x00\x00\x00modelh\x00s."),
+        "holds no state dict",
+    ),
+    "objects": (
+        archive(b"\x80\x02(X\x07\x00\x00\x00storageX\x01\x00\x00\x00OX\x01\x00\x00\x000NK\x01tQ."),
+        NO_STATE_DICT,
+    ),
+    "key of lists": (archive(b"\x80\x02" + STORAGE + DOUBLED + b"NK\x01tQ."), NO_STATE_DICT),
+    "changed storage": (
+        archive(
+            b"\x80\x02"
+            + STORAGE
+            + b"X\x01\x00\x00\x000NK\x01tQ](X\x01\x00\x00\x00OX\x01\x00\x00\x000K\x01eb."
+        ),
+        NO_STATE_DICT,
+    ),
+    "list": (state_dict([1, 2]), "holds no state dict"),
+    "zero in a name": (state_dict({"a\0b": KERNEL}), "a name that cannot be printed"),
+    "half a character": (state_dict({"a\ud800": KERNEL}), "a name that cannot be printed"),
+}
+
+
+@pytest.fixture(scope="module")
+def answers(pytorch_python: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What PyTorch makes of all files, in one process."""
+    folder = tmp_path_factory.mktemp("weights")
+    contents = {name: content for name, (content, _) in {**READ, **REFUSED}.items()}
+    files = {
+        name: written(folder, f"{i}.pt", content)
+        for i, (name, content) in enumerate(contents.items())
     }
-    file = written(tmp_path, "checkpoint.pth", state_dict(checkpoint, legacy=legacy))
-
-    assert_same(named_arrays(file).arrays, {"conv.weight": KERNEL})
+    return read_all(pytorch_python, files)
 
 
-def test_a_view_is_read_where_it_points(tmp_path: Path) -> None:
-    numbers = np.arange(10, dtype=np.float32)
-    turned = Stored(numbers, shape=(2, 3), strides=(1, 2), offset=4)
-
-    file = written(tmp_path, "view.pt", state_dict({"w": turned}))
-
-    assert_same(named_arrays(file).arrays, {"w": numbers[4:10].reshape(3, 2).T})
-
-
-def test_brain_floats_become_floats(tmp_path: Path) -> None:
-    values = np.array([1.0, -2.5, 0.15625], dtype=np.float32)
-    upper_halves = (values.view(np.uint32) >> 16).astype(np.uint16)
-    tensor = Stored(upper_halves, (3,), (1,), kind="BFloat16Storage")
-
-    file = written(tmp_path, "brain.pt", state_dict({"w": tensor}))
-
-    assert_same(named_arrays(file).arrays, {"w": values})
+@pytest.mark.torch
+@pytest.mark.parametrize("name", READ)
+def test_arrays_are_those_that_were_saved(answers: dict[str, Any], name: str) -> None:
+    found = {
+        key: np.array(numbers, dtype).reshape(shape)
+        for key, (dtype, shape, numbers) in answers[name].items()
+    }
+    assert_same(found, READ[name][1])
 
 
+@pytest.mark.torch
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_broken_or_forged_is_refused(answers: dict[str, Any], name: str) -> None:
+    assert REFUSED[name][1] in answers[name]
+    assert "weights_only" not in answers[name]
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("pytorch_python")
 @pytest.mark.parametrize("is_zip", [False, True])
-def test_what_a_pickle_wants_to_call_is_told_and_never_called(tmp_path: Path, is_zip: bool) -> None:
+def test_what_a_pickle_wants_to_call_is_named_and_never_called(
+    tmp_path: Path, is_zip: bool
+) -> None:
     trap = tmp_path / "trap"
     malicious = pickle.dumps({"w": Malice(trap)}, protocol=2)
-    content = zipped({"archive/data.pkl": malicious}) if is_zip else malicious
+    content = archive(malicious) if is_zip else malicious
 
-    with pytest.raises(DataError, match=r"wants to call \w+\.mkdir.*state_dict\(\)"):
+    with pytest.raises(DataError, match=r"evil\.pth: wants to call \w+\.mkdir.*state_dict\(\)"):
         named_arrays(written(tmp_path, "evil.pth", content))
 
     assert not trap.exists()
@@ -83,94 +185,15 @@ def test_what_a_pickle_wants_to_call_is_told_and_never_called(tmp_path: Path, is
     assert trap.exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [("builtins", "eval"), ("builtins", "getattr"), ("torch", "load"), ("torch.nn", "Conv2d")],
-)
-def test_only_names_that_rebuild_tensors_are_known(tmp_path: Path, name: tuple[str, str]) -> None:
-    module, function = name
-    program = f"c{module}\n{function}\n.".encode()
-    file = written(tmp_path, "net.pt", zipped({"archive/data.pkl": program}))
-
-    with pytest.raises(DataError, match=f"wants to call {module}.{function}"):
-        named_arrays(file)
+@pytest.mark.torch
+@pytest.mark.usefixtures("pytorch_python")
+def test_a_file_without_tensors_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no weights in it"):
+        named_arrays(written(tmp_path, "numbers.pt", state_dict({"epoch": 3})))
 
 
-@pytest.mark.parametrize(
-    ("shape", "strides", "offset"),
-    [
-        ((11,), (1,), 0),
-        ((2,), (9,), 1),
-        ((2,), (-1,), 5),
-        ((1,), (1,), -1),
-    ],
-)
-def test_a_tensor_beyond_its_storage_is_refused(
-    tmp_path: Path, shape: tuple[int], strides: tuple[int], offset: int
-) -> None:
-    forged = Stored(np.arange(10, dtype=np.float32), shape, strides, offset)
-
-    with pytest.raises(DataError, match="reaches beyond its storage"):
-        named_arrays(written(tmp_path, "forged.pt", state_dict({"w": forged})))
-
-
-@pytest.mark.parametrize("legacy", [False, True])
-def test_what_is_cut_off_or_foreign_is_told(tmp_path: Path, legacy: bool) -> None:
-    whole = state_dict({"w": KERNEL, "v": KERNEL}, legacy=legacy)
-    for broken in (whole[:-40], whole[: len(whole) // 3], b"not weights at all", b""):
-        with pytest.raises(DataError, match=r"net\.pth: is (cut off|no whole state dict)"):
-            named_arrays(written(tmp_path, "net.pth", broken))
-
-
-@pytest.mark.parametrize("shape", [(1 << 40,), (1 << 20, -1)])
-def test_many_numbers_out_of_few_are_refused(tmp_path: Path, shape: tuple[int, ...]) -> None:
-    forged = Stored(BIAS, shape, [0] * len(shape))
-
-    with pytest.raises(DataError, match="tensors that are larger than the file"):
-        named_arrays(written(tmp_path, "forged.pt", state_dict({"w": forged})))
-
-
-@pytest.mark.parametrize(
-    ("program", "told"),
-    [
-        (b"\x80\x02Nr\xff\xff\xff\x7f.", "claims more memory"),
-        (b"\x80\x04\x8e" + (1 << 45).to_bytes(8, "little") + b".", "no whole state dict"),
-        (b"\x80\x02}q\x00X\x05\x00\x00\x00modelh\x00s.", "no whole state dict.*recursion"),
-        (
-            b"\x80\x02(X\x07\x00\x00\x00storageX\x01\x00\x00\x00OX\x01\x00\x00\x000NK\x01tQ.",
-            "not understood",
-        ),
-    ],
-    ids=["memo", "bytes", "a dictionary in itself", "objects"],
-)
-def test_a_pickle_that_wants_too_much_is_refused(tmp_path: Path, program: bytes, told: str) -> None:
-    file = written(tmp_path, "net.pt", zipped({"archive/data.pkl": program}))
-
-    with pytest.raises(DataError, match=told):
-        named_arrays(file)
-
-
-def test_names_of_storages_are_words_and_never_spelled_out(tmp_path: Path) -> None:
-    """A list of lists of lists, each twice the one before, would fill all memory as text."""
-    doubled = b"]q\x00" + b"".join(
-        b"](h%ch%ceq%c" % (level, level, level + 1) for level in range(60)
-    )
-    start = b"\x80\x02(X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
-    program = start + doubled + b"NK\x01tQ."
-
-    with pytest.raises(DataError, match="storage that is not understood"):
-        named_arrays(written(tmp_path, "net.pt", zipped({"archive/data.pkl": program})))
-
-
-def test_a_pickle_cannot_change_a_storage_that_was_checked(tmp_path: Path) -> None:
-    storage = b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000NK\x01tQ"
-    state = b"](X\x01\x00\x00\x00OX\x01\x00\x00\x000K\x01e"
-    program = b"\x80\x02" + storage + state + b"b."
-
-    with pytest.raises(DataError, match="is no whole state dict"):
-        named_arrays(written(tmp_path, "net.pt", zipped({"archive/data.pkl": program})))
-
-
+@pytest.mark.torch
+@pytest.mark.usefixtures("pytorch_python")
 def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
     bomb = zipped({"archive/data.pkl": bytes(1 << 20)}, zipfile.ZIP_DEFLATED)
 
@@ -178,8 +201,42 @@ def test_a_compressed_archive_is_refused(tmp_path: Path) -> None:
         named_arrays(written(tmp_path, "bomb.pth", bomb))
 
 
-def test_a_file_without_tensors_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no state dict"):
-        named_arrays(written(tmp_path, "list.pt", state_dict([1, 2])))
-    with pytest.raises(DataError, match="no weights in it"):
-        named_arrays(written(tmp_path, "numbers.pt", state_dict({"epoch": 3})))
+def test_without_pytorch_the_command_that_brings_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PRUMO_CACHE", str(tmp_path / "cache"))
+
+    with pytest.raises(UnavailableError, match="`prumo setup pytorch`"):
+        named_arrays(written(tmp_path, "net.pth", state_dict({"w": KERNEL})))
+
+
+def safetensors_file(header: bytes, numbers: bytes) -> bytes:
+    return struct.pack("<Q", len(header)) + header + numbers
+
+
+def test_safetensors_need_no_pytorch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRUMO_CACHE", str(tmp_path / "cache"))
+    header = (
+        b'{"__metadata__":{"format":"pt"},'
+        b'"conv.bias":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},'
+        b'"w":{"dtype":"BF16","shape":[3],"data_offsets":[8,14]}}'
+    )
+    brain = (BRAIN_FLOATS.view(np.uint32) >> 16).astype("<u2").tobytes()
+    file = written(tmp_path, "net.safetensors", safetensors_file(header, BIAS.tobytes() + brain))
+
+    assert_same(named_arrays(file).arrays, {"conv.bias": BIAS, "w": BRAIN_FLOATS})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        safetensors_file(b'{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', b"1234"),
+        safetensors_file(b'{"w":{"dtype":"F32","shape":[9],"data_offsets":[0,8]}}', BIAS.tobytes()),
+        struct.pack("<Q", 1 << 60) + b"{}",
+    ],
+    ids=["empty", "cut off", "beyond its numbers", "huge header"],
+)
+def test_broken_safetensors_are_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(DataError, match=r"net\.safetensors: is no whole safetensors file"):
+        named_arrays(written(tmp_path, "net.safetensors", content))

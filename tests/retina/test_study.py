@@ -66,7 +66,7 @@ def test_the_device_comes_from_the_machine() -> None:
         (fixed(images=10), "a batch_size of 16 is more than the 10 images"),
         (
             fixed(images=100) | {"workload": {"kind": "retina", "data": "prepared"}},
-            "tells how many photographs to generate, and workload.data names real ones",
+            "says how many photographs to generate, and workload.data names real ones",
         ),
         ({"workload": {"kind": "retina", "data": ""}}, "workload.data: "),
         ({"workload": {"kind": "retina", "data": {"a": "b"}}}, "workload.data: "),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SOURCES = Path(__file__).parents[1] / "src"
+SOURCES = Path(__file__).parents[2] / "src"
 LENET = {
     "framework": "pytorch",
     "network": "lenet5",

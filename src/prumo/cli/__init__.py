@@ -8,11 +8,8 @@ import sys
 import click
 
 from prumo.cli.group import APPLICATIONS, LazyGroup, section_of
+from prumo.exit_codes import ExitCode
 from prumo.version import __version__
-
-INTERNAL_ERROR = 70
-# What a shell tells of a tool that SIGPIPE ended.
-BROKEN_PIPE = 141
 
 SECTIONS = {
     "The flow": {
@@ -104,7 +101,7 @@ class TopGroup(LazyGroup):
         except BrokenPipeError:
             # Python flushes once more at its end, which must not fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
+            return ExitCode.BROKEN_PIPE
 
 
 @click.group(
@@ -134,10 +131,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        sys.exit(130)
+        sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 (no traceback reaches a user)
         sys.exit(_explain(error))
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
 
 def _explain(error: Exception) -> int:
@@ -149,7 +146,7 @@ def _explain(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, OSError):
         click.echo(f"prumo: {error}", err=True)
-        return PrumoError.exit_code
+        return ExitCode.BAD_INPUT
     if os.environ.get("PRUMO_DEBUG"):
         import traceback  # noqa: PLC0415 (only on the error path)
 
@@ -159,4 +156,4 @@ def _explain(error: Exception) -> int:
         "Nothing that finished is lost. Please report it with what PRUMO_DEBUG=1 prints.",
         err=True,
     )
-    return INTERNAL_ERROR
+    return ExitCode.INTERNAL_ERROR

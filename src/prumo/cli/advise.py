@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     amount,
@@ -134,7 +133,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         report = replace(report, remarks=(epochs_remark(epochs), *report.remarks))
     language = language_of(tag)
     if as_json:
-        click.echo(json.dumps(advice_document(report, language), indent=1))
+        print_json(advice_document(report, language))
     else:
         print_advice(report, table_console(), language)
 

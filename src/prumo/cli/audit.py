@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
+from prumo.exit_codes import ExitCode
 from prumo.foreign.audit import Judgement
 from prumo.foreign.claims import load_claims
 from prumo.report.audit import audit_document, audit_results, print_audit
@@ -17,8 +17,6 @@ from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.run.study_run import default_results
 from prumo.study import load
-
-NOT_ALL_AGREE = 1
 
 
 @click.command(
@@ -52,11 +50,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     language = language_of(tag)
     audited = audit_results(Results(_results_path(study, folder)), claims, confidence)
     if as_json:
-        click.echo(json.dumps(audit_document(audited, language), indent=1, ensure_ascii=False))
+        print_json(audit_document(audited, language))
     else:
         print_audit(audited, confidence, language, table_console())
     if any(item.judgement is not Judgement.AGREES for item in audited):
-        sys.exit(NOT_ALL_AGREE)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _results_path(study: Path, folder: Path | None) -> Path:

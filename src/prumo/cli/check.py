@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import load_study, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
+from prumo.exit_codes import ExitCode
 from prumo.report.equality import compared_networks, print_equality
 from prumo.report.language import english
 from prumo.results.folder import ResultsFolder
@@ -23,8 +23,6 @@ from prumo.study import Training
 
 if TYPE_CHECKING:
     from prumo.study import Study
-
-UNPROVEN = 1
 
 
 @click.command(
@@ -73,12 +71,12 @@ def command(
         equality = check_equality(study, wanted, folder.path, progress)
     if as_json:
         equal = equality.holds and bool(compared_networks(equality))
-        click.echo(json.dumps({**equality.model_dump(mode="json"), "equal": equal}))
+        print_json({**equality.model_dump(mode="json"), "equal": equal})
     else:
         print_equality(equality, table_console(), english())
     to_compare = any(len(set(names)) > 1 for names in wanted.values())
     if not equality.holds or (to_compare and not compared_networks(equality)):
-        sys.exit(UNPROVEN)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _require_checkable(study: Study, frameworks: tuple[str, ...]) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
 from prumo.report.file import write_file
@@ -63,6 +62,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     elif csv_path is not None:
         write_file(Path(csv_path), answer_table(answer).write_csv())
     if as_json:
-        click.echo(json.dumps(answer_document(answer, language_of(tag)), indent=1))
+        print_json(answer_document(answer, language_of(tag)))
     elif csv_path != STANDARD_OUTPUT:
         print_answer(answer, table_console(), language_of(tag))

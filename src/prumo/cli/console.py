@@ -1,4 +1,4 @@
-"""Where commands print their tables."""
+"""Where commands print: tables, JSON for programs, and progress. Rich is loaded when needed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 import click
-from rich.console import Console
-from rich.markup import escape
 
+from prumo.files import json_text
 from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import Console
     from rich.status import Status
 
     from prumo.progress import Progress
@@ -27,19 +27,26 @@ PIPED_WIDTH = 200
 
 def table_console() -> Console:
     """The terminal, or a pipe in which nothing need be folded."""
-    return _PipeConsole(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
+    from rich.console import Console  # noqa: PLC0415 (a tenth of a second that JSON does not need)
+
+    class PipeConsole(Console):
+        def on_broken_pipe(self) -> NoReturn:
+            # Rich would end the process; the command line knows the right exit code.
+            raise BrokenPipeError
+
+    return PipeConsole(width=None if sys.stdout.isatty() else PIPED_WIDTH, highlight=False)
 
 
-class _PipeConsole(Console):
-    """One that leaves a reader who has gone to the command line, which knows the exit code."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        raise BrokenPipeError
+def print_json(content: object, *, one_line: bool = False) -> None:
+    """Print a document for programs; one line where several documents follow one another."""
+    click.echo(json_text(content, indent=None if one_line else 1))
 
 
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
     """A listener for the standard error, so that the standard output stays for results."""
+    from rich.console import Console  # noqa: PLC0415 (as above)
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield plain_progress()
@@ -61,10 +68,14 @@ class StatusProgress:
 
     def say(self, text: str) -> None:
         """Print it above the status line."""
+        from rich.markup import escape  # noqa: PLC0415 (as above)
+
         self._status.console.print(escape(text), highlight=False)
 
     def show(self, text: str, detail: str = "") -> None:
         """Put it in the status line, cut to the terminal's width."""
+        from rich.markup import escape  # noqa: PLC0415 (as above)
+
         text = f"{text}: {detail}" if detail else text
         room = max(20, self._status.console.width - 4)
         self._status.update(escape(text if len(text) <= room else text[: room - 1] + "…"))

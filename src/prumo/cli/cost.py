@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     billing_options,
@@ -114,6 +113,6 @@ def command(  # noqa: PLR0913 (one argument per option)
         click.echo(cost_csv(reports), nl=False)
     elif as_json:
         documents = [cost_document(report, language) for report in reports]
-        click.echo(json.dumps({"study": results.study_name, "costs": documents}, indent=1))
+        print_json({"study": results.study_name, "costs": documents})
     else:
         print_costs(reports, table_console(), language)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
+from prumo.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from prumo.datasets.preparation import Prepared
     from prumo.datasets.study_data import Examination
 
-SOME_WRONG = 1
 _SHOWN_LINES = 20
 
 EPILOG = """\b
@@ -71,7 +71,7 @@ def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool
         files = fetch_files(name, folder, places, progress)
     if as_json:
         content = {"dataset": name, "folder": str(folder), "files": [str(file) for file in files]}
-        click.echo(json.dumps(content, indent=2))
+        print_json(content)
         return
     place = json.dumps(str(folder.absolute()), ensure_ascii=False)
     click.echo(f"in a study:  workload: {{kind: training, data: {{{name}: {place}}}}}")
@@ -90,12 +90,12 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 
     found = examine(path, dataset)
     if as_json:
-        click.echo(json.dumps(found.as_json(), indent=2))
+        print_json(found.as_json())
     else:
         for line in _examination_lines(found):
             click.echo(line)
     if found.problems:
-        sys.exit(SOME_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 @command.command("list", epilog="Example:  prumo data list --json")
@@ -111,7 +111,7 @@ def listing(as_json: bool) -> None:
             "known": {found.name: asdict(found) for found in known},
             "prepared": [found.as_json() for found in prepared],
         }
-        click.echo(json.dumps(content, indent=2))
+        print_json(content)
         return
     rows = [_known_row(found) for found in known]
     _print_table(["known", "images", "shape", "classes", "home page"], rows)
@@ -138,7 +138,7 @@ def remove(names: tuple[str, ...], as_json: bool) -> None:
         names = tuple({found.dataset for found in prepared_sets()})
     removed = [found for name in names for found in remove_prepared(name)]
     if as_json:
-        click.echo(json.dumps({"removed": [found.as_json() for found in removed]}, indent=2))
+        print_json({"removed": [found.as_json() for found in removed]})
         return
     for found in removed:
         click.echo(f"removed {found.key} ({found.dataset}, {found.size_bytes / 1e6:.0f} MB)")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import exchange_of, exchange_options, language_option, purchase_option
 from prumo.errors import InputError, UnavailableError, did_you_mean
 from prumo.forecast.estimate import Training, estimate
@@ -108,7 +108,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
             "measured_runs": told.runs,
             "sentences": said,
         }
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(document)
     else:
         for sentence in said:
             click.echo(sentence)

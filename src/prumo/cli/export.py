@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 from prumo.report.mlflow import export_to_mlflow
 from prumo.results.tables import Results
 
@@ -47,7 +46,7 @@ def mlflow(folder: Path, tracking_uri: str, experiment: str | None, *, as_json: 
             results, tracking_uri, experiment or results.study_name, progress
         )
     if as_json:
-        click.echo(json.dumps(asdict(exported), indent=1))
+        print_json(asdict(exported))
         return
     click.echo(
         f"{len(exported.added)} runs added, {len(exported.replaced)} replaced, "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.foreign.log_import import import_logs
 from prumo.foreign.logs import KINDS
 from prumo.foreign.table_import import import_tables
@@ -59,7 +59,7 @@ def _importer(kind_name: str) -> click.Command:
     def importer(files: tuple[Path, ...], results: Path, images: int | None, as_json: bool) -> None:
         records = import_logs(kind, files, results, images)
         if as_json:
-            click.echo(json.dumps([record.model_dump(mode="json") for record in records], indent=1))
+            print_json([record.model_dump(mode="json") for record in records])
             return
         for record in records:
             levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
@@ -110,7 +110,7 @@ def import_csv(
             "left_out": imported.left_out,
             "remarks": imported.remarks,
         }
-        click.echo(json.dumps(told, indent=1))
+        print_json(told)
         return
     click.echo(f"{imported.study.name}: {len(imported.records)} runs in {scenarios} scenarios")
     for place in imported.left_out:

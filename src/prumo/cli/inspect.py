@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from prumo.cli.console import print_json
 from prumo.machine.machine import inspect_machine, machine_facts
 from prumo.report.machine import Advice, Section, advise, describe
 
@@ -31,7 +31,7 @@ def command(as_json: bool, path: Path, quick: bool) -> None:
     advice = advise(machine)
     if as_json:
         told = {**machine.as_dict(), "advice": [each.as_dict() for each in advice]}
-        click.echo(json.dumps(told, indent=2))
+        print_json(told)
     elif (console := Console()).is_terminal:
         _print_tables(console, describe(machine), advice)
     else:

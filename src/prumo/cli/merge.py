@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.results.folder import ResultsFolder
 from prumo.results.merge import merge
 
@@ -26,7 +26,7 @@ def command(source: Path, target: Path, as_json: bool) -> None:
     with into.locked():
         merged = merge(ResultsFolder.existing(source), into)
     if as_json:
-        click.echo(json.dumps(asdict(merged)))
+        print_json(asdict(merged))
         return
     click.echo(f"{len(merged.taken)} runs taken, {len(merged.kept)} kept as they were")
     for name in merged.set_aside:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.study.network import find_network, network_account
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.catalog import CATALOG
@@ -42,7 +41,7 @@ def list_networks(as_json: bool) -> None:
             | {"summary": CATALOG[account["name"]].summary}
             for account in accounts
         ]
-        click.echo(json.dumps(told, indent=2))
+        print_json(told)
         return
     rows = (
         [
@@ -87,7 +86,7 @@ def show(  # noqa: PLR0913 (one for each option)
     if framework:
         account["check"] = _checked(net, framework)
     if as_json:
-        click.echo(json.dumps(account, indent=2))
+        print_json(account)
     else:
         _print_account(account)
 

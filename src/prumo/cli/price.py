@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloat
 from prumo.errors import InputError
+from prumo.exit_codes import ExitCode
 from prumo.money.catalog import (
     Search,
     find,
@@ -40,8 +40,6 @@ from prumo.report.prices import (
     print_prices,
 )
 
-SOME_WRONG = 1
-SOME_FAILED = 2
 _LIMIT = 100
 
 EPILOG = """\b
@@ -232,7 +230,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
         print_findings(own, title)
         click.echo(f"{count} prices, {len(own) + len(shipped)} findings")
     if own:
-        sys.exit(SOME_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 @command.command("import", epilog="Example:  prumo price import gcp/vms.csv --as-of 2026-11-14")
@@ -311,11 +309,11 @@ def update(  # noqa: PLR0913 (one for each option)
         elif outcome.intake and not as_json:
             print_intake(outcome.intake, outcome.provider)
     if any(failures.values()):
-        sys.exit(SOME_FAILED)
+        sys.exit(ExitCode.BAD_INPUT)
 
 
 def _print_json(content: object) -> None:
-    click.echo(json.dumps(content, indent=2))
+    print_json(content)
 
 
 def _today() -> date:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
 import click
 
-from prumo.cli.console import table_console
+from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.report.content import assemble
 from prumo.report.document import document
@@ -79,7 +78,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     elif csv_path is not None:
         write_file(Path(csv_path), report.summary.write_csv())
     if as_json:
-        click.echo(json.dumps({**document(report, language), **_paths(written)}, indent=1))
+        print_json({**document(report, language), **_paths(written)})
     elif csv_path != STANDARD_OUTPUT:
         print_report(report, table_console(), language)
         click.echo()

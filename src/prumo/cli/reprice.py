@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import exchange_of, exchange_options, purchase_option
 from prumo.errors import InputError
 from prumo.money.cost import cost_settings
@@ -63,7 +64,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     with ResultsFolder.existing(folder).locked():
         prices = reprice(folder, results.study, change)
     if as_json:
-        click.echo(prices.model_dump_json(indent=1))
+        print_json(prices)
         return
     exact = cost_settings(results).rental == "shared"
     for label, kept in prices.rates.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from contextlib import contextmanager
@@ -11,7 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from prumo.cli.console import print_json
 from prumo.cli.options import load_study, scale_option
+from prumo.exit_codes import ExitCode
+from prumo.files import json_text
 from prumo.results.record import Verdict
 from prumo.run.events import (
     Activity,
@@ -155,7 +157,7 @@ class JsonProgress:
             if event.text == self._activity:
                 return
             self._activity = event.text
-        click.echo(json.dumps(_as_dict(event), ensure_ascii=False))
+        print_json(_as_dict(event), one_line=True)
 
 
 def _as_dict(event: Event) -> dict[str, object]:
@@ -222,10 +224,6 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min" if hours else f"{minutes} min {rest:02d} s"
-
-
-INTERRUPTED = 130
-SOME_FAILED = 1
 
 
 @click.command(
@@ -297,9 +295,9 @@ def command(  # noqa: PLR0913 (each option is an argument)
     with open_progress(again, folder, as_json=as_json) as listener:
         ended = run_study(study, folder, listener, selection, check=check, executor_name=executor)
     if ended.interrupted:
-        sys.exit(INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):
-        sys.exit(SOME_FAILED)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _planned(run: Run, *, as_json: bool) -> str:
@@ -307,6 +305,6 @@ def _planned(run: Run, *, as_json: bool) -> str:
     factors = dict(run.scenario.factors)
     if as_json:
         told = {"event": "planned", "run": run.name, "factors": factors}
-        return json.dumps(told, ensure_ascii=False)
+        return json_text(told, indent=None)
     levels = " ".join(f"{name}={level}" for name, level in factors.items())
     return f"{run.name}\t{levels}"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
+from prumo.cli.console import print_json
 from prumo.study import Study
 
 
@@ -16,4 +15,4 @@ def command() -> None:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Study.model_json_schema(),
     }
-    click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    print_json(schema)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
 from prumo.environments.store import environments, remove
@@ -92,7 +91,7 @@ def _remove(names: Sequence[str], *, as_json: bool) -> None:
         names = [environment.name for environment in environments()]
     removed = [remove(name) for name in names]
     if as_json:
-        click.echo(json.dumps({"removed": [environment.as_json() for environment in removed]}))
+        print_json({"removed": [environment.as_json() for environment in removed]})
         return
     for environment in removed:
         click.echo(f"removed {environment.name} ({_megabytes(environment)})")
@@ -101,7 +100,7 @@ def _remove(names: Sequence[str], *, as_json: bool) -> None:
 def _print(found: Sequence[Environment], *, as_json: bool) -> None:
     if as_json:
         content = {"environments": [environment.as_json() for environment in found]}
-        click.echo(json.dumps(content, indent=2))
+        print_json(content)
         return
     for row in _aligned([_row(environment) for environment in found]):
         click.echo(row)

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
-from prumo.http import SCHEMES, BrokenConnectionError, chunks, opened
+from prumo.http import SCHEMES, BrokenConnectionError, RetryPolicy, chunks, opened, retry
 from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 PARTIAL = ".part"
-_ATTEMPTS = 3
+# At once: what was fetched is kept, and the next request only asks for the rest.
+_RETRIES = RetryPolicy(attempts=3, first_wait_seconds=0.0)
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-")
 
 
@@ -43,7 +44,7 @@ class _Wrong(_Refused):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that is known by its checksum, wherever it lies."""
+    """A file that is known by its checksum, wherever it is."""
 
     name: str
     bytes: int
@@ -154,16 +155,11 @@ def _fill(
     url: str, file: RemoteFile, stream: io.BufferedRandom, report: Callable[[int], None]
 ) -> None:
     """All that is missing; a broken connection is taken up again a few times."""
-    reason = ""
-    for _ in range(_ATTEMPTS):
-        try:
-            _receive(url, file, stream, report)
-        except BrokenConnectionError as broken:
-            reason = str(broken)
-            continue
-        _check(file, stream)
-        return
-    raise _Refused(f"{reason}, {_ATTEMPTS} times")
+    try:
+        retry(lambda: _receive(url, file, stream, report), _RETRIES)
+    except BrokenConnectionError as error:
+        raise _Refused(f"{error}, {_RETRIES.attempts} times") from error
+    _check(file, stream)
 
 
 def _receive(

@@ -88,7 +88,7 @@ _BLOCK_IMAGES = 256
 
 
 class Encoded(Protocol):
-    """Finds encoded images wherever they lie."""
+    """Finds encoded images wherever they are."""
 
     def __call__(self, positions: Sequence[int]) -> Iterable[tuple[str, Callable[[], bytes]]]:
         """The images at ascending positions: a name for people, and what reads the content."""
@@ -130,7 +130,7 @@ class EncodedPictures:
                 continue
 
     def faults(self) -> Iterator[str]:
-        """Read and decode every image, and tell what is wrong with those that cannot be."""
+        """Read and decode every image, and say what is wrong with those that cannot be."""
 
         def fault(item: tuple[str, Callable[[], bytes]]) -> str:
             name, read = item

@@ -25,7 +25,7 @@ from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.datasets.formats import find_source
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
-from prumo.files import file_sha256, write_whole
+from prumo.files import file_sha256, write_json, write_whole
 from prumo.progress import SILENT, ProgressCounter
 from prumo_worker.data.catalog import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
@@ -80,7 +80,7 @@ def hash_of(parts: Sequence[object]) -> str:
 
 
 def _state(source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
-    """Changes whenever one of the files does, as far as can be told without reading them."""
+    """Changes whenever one of the files does, as far as can be seen without reading them."""
     marks = [
         (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
         for file, stat in zip(files, stats, strict=True)
@@ -147,7 +147,7 @@ class Prepared:
 
 
 def read_card(folder: Path) -> Prepared | None:
-    """The prepared set in a folder; none without a whole card and the arrays that it tells of."""
+    """The prepared set in a folder; none without a whole card and the arrays that it describes."""
     try:
         card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
         card["shape"] = tuple(card["shape"])
@@ -174,7 +174,7 @@ def write_card(prepared: Prepared) -> None:
     """Write down what a folder holds."""
     card = asdict(prepared)
     del card["folder"], card["size_bytes"]
-    write_whole(prepared.folder / CARD_FILE, json.dumps(card, indent=1) + "\n")
+    write_json(prepared.folder / CARD_FILE, card)
 
 
 DATA = "data"
@@ -351,7 +351,7 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
 
 
 def _reserve(stream: BinaryIO, bytes_needed: int) -> None:
-    """Take the room before the work: a full disk is told at once, and writing is much faster."""
+    """Take the room before the work: a full disk is reported at once, and writing is much faster."""
     if not hasattr(os, "posix_fallocate"):
         return
     try:

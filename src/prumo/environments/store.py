@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prumo import cache as folders
 from prumo.cache import ENVIRONMENTS, cache_folder, reserved, was_reserved
 from prumo.errors import BusyError, InputError, did_you_mean
-from prumo.files import write_whole
+from prumo.files import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ def finish_environment(folder: Path, request: Request, installation: Installatio
     marker = {
         key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
     }
-    write_whole(folder / MARKER, json.dumps(marker, indent=2) + "\n")
+    write_json(folder / MARKER, marker)
     return environment
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prumo.errors import StorageError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.money.billing import Rate
 from prumo.results.record import unreadable_reason
 
@@ -129,6 +129,6 @@ def write_forecast(results: Path, forecast: Forecast) -> None:
     path = results / FORECAST_FILE
     try:
         results.mkdir(parents=True, exist_ok=True)
-        write_whole(path, forecast.model_dump_json(indent=1) + "\n")
+        write_json(path, forecast)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error

@@ -14,7 +14,7 @@ import polars as pl
 
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.ratio import mean_ratio, ratio_of
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import InputError, StorageError, did_you_mean
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.money.billing import DATA_BYTES, Exchange, Rate, rate_of
 from prumo.money.price import Purchase, Unit
 from prumo.results.record import unreadable_reason
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -104,7 +104,7 @@ def write_prices(results: Path, prices: Prices) -> None:
     """Keep prices in a results folder."""
     path = results / PRICES_FILE
     try:
-        write_whole(path, prices.model_dump_json(indent=1) + "\n")
+        write_json(path, prices)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
 

@@ -51,7 +51,7 @@ def stated_text(item: Audited, language: Language) -> str:
         return told
     # Without an exponent: it stands beside the digits that it is about.
     allowance = format(Decimal(f"{item.claim.allowance:.3g}"), "f")
-    return f"{told} ±{language.marks.told(allowance)}"
+    return f"{told} ±{language.marks.localized(allowance)}"
 
 
 def found_text(item: Audited, language: Language) -> str:
@@ -109,7 +109,7 @@ def _levels(levels: Mapping[str, str], names: Iterable[str]) -> Series:
 
 def _figure(stated: Stated, unit: str, language: Language) -> str:
     """A stated figure with its unit, its digits as they were printed."""
-    numbers = [language.marks.told(number) for number in stated.numbers]
+    numbers = [language.marks.localized(number) for number in stated.numbers]
     if stated.low == -inf:
         told = language.say(Message("at most {number}", {"number": numbers[0]}))
     elif stated.high == inf:

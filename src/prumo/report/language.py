@@ -57,11 +57,11 @@ class Language:
 
     def number(self, value: float | None, count: int = DIGITS) -> str:
         """A number with so many digits that count."""
-        return MISSING if value is None else self.marks.told(digits(value, count))
+        return MISSING if value is None else self.marks.localized(digits(value, count))
 
     def formatted(self, value: float, form: str) -> str:
         """A number in a form of Python's, such as `,.1f`."""
-        return self.marks.told(format(value, form))
+        return self.marks.localized(format(value, form))
 
     def percent(self, share: float) -> str:
         """A share of one in percent, with the digits that it has, such as 95 % or 99.9 %."""
@@ -91,7 +91,7 @@ class Language:
         if isinstance(value, Series):
             return value.separator.join(map(self.told, value))
         if isinstance(value, (Quantity, Estimate)):
-            return value.told(self.marks)
+            return value.localized(self.marks)
         return _Number(value, self.marks) if isinstance(value, float) else value
 
     def _template(self, message: Message) -> str:
@@ -117,7 +117,7 @@ class _Number(float):
         return number
 
     def __format__(self, form: str) -> str:
-        return self.marks.told(format(float(self), form))
+        return self.marks.localized(format(float(self), form))
 
 
 def english() -> Language:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from prumo.message import Message, Series
-from prumo.study.parameters import MACHINE_NAMES
+from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

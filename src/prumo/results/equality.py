@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prumo.errors import StorageError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.results.folder import JOURNAL_FILE
 from prumo.study.network import Architecture
 
@@ -152,7 +152,7 @@ def write_equality(results: Path, equality: Equality) -> None:
     """Keep a check in a results folder."""
     path = results / EQUALITY_FILE
     try:
-        write_whole(path, equality.model_dump_json(indent=1) + "\n")
+        write_json(path, equality)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import json_text, write_whole
 from prumo.results.record import FORMAT, RunRecord
 
 if TYPE_CHECKING:
@@ -124,8 +124,7 @@ class ResultsFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StorageError.on_writing(path, error) from error
-        text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
-        self._write(path / RECORD_FILE, text + "\n")
+        self._write_json(path / RECORD_FILE, record.model_dump(mode="json"))
 
     def take_in(self, origin: Path, *, set_old_aside: bool) -> None:
         """Copy a run's folder from elsewhere; a kill leaves the old run, none, or the new whole."""
@@ -161,18 +160,21 @@ class ResultsFolder:
     def write_task(self, run_name: str, task: Mapping[str, Any]) -> Path:
         """Write what a worker is asked; its path."""
         path = self.run_path(run_name) / TASK_FILE
-        self._write(path, json.dumps(task, indent=1) + "\n")
+        self._write_json(path, task)
         return path
 
     def write_study(self, text: str, plan: dict[str, Any]) -> None:
         """Keep the study as it is run, and how it was ordered."""
         self._write(self.path / STUDY_FILE, text)
-        self._write(self.path / PLAN_FILE, json.dumps(plan, indent=1) + "\n")
+        self._write_json(self.path / PLAN_FILE, plan)
 
     def _folders(self) -> list[Path]:
         if not self.runs_path.is_dir():
             return []
         return sorted(path for path in self.runs_path.iterdir() if path.is_dir())
+
+    def _write_json(self, path: Path, content: object) -> None:
+        self._write(path, json_text(content) + "\n")
 
     def _write(self, path: Path, text: str) -> None:
         try:
@@ -264,5 +266,5 @@ def write_results(
 def _write_run(folder: ResultsFolder, record: RunRecord) -> None:
     place = folder.run_path(record.run)
     place.mkdir()
-    text = json.dumps(record.model_dump(mode="json"), indent=1, ensure_ascii=False)
+    text = json_text(record.model_dump(mode="json"))
     (place / RECORD_FILE).write_text(text + "\n", encoding="utf-8")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.environments.worker_source import worker_path
 from prumo.errors import StorageError, UnavailableError, UnequalError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.machine.cpu import read_cpu
 from prumo.results.equality import Answer, NoAnswer, read_proof
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
@@ -92,7 +92,7 @@ def _ask(
     try:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+        write_json(folder / TASK_FILE, launch.task)
     except OSError as error:
         raise StorageError.on_writing(folder, error) from error
     with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, StorageError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo.machine.cpu import read_cpu
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.results.record import Verdict
@@ -84,7 +83,7 @@ def do_task(
     launch = worker_launch(environment, document, folder, terms.companion)
     try:
         (folder / JOURNAL_FILE).unlink(missing_ok=True)
-        write_whole(folder / TASK_FILE, json.dumps(launch.task, indent=1) + "\n")
+        write_json(folder / TASK_FILE, launch.task)
     except OSError as error:
         raise StorageError.on_writing(folder, error) from error
     journal = GrowingJournal(folder / JOURNAL_FILE)

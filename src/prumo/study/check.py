@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import did_you_mean
 from prumo.study.design import Space
-from prumo.study.parameters import MACHINE_NAMES, check_value, is_given, names_machine
-from prumo.study.plan import allowed_count, scenario_count
+from prumo.study.plan import (
+    MACHINE_NAMES,
+    allowed_count,
+    check_value,
+    is_given,
+    names_machine,
+    scenario_count,
+)
 from prumo.study.rule import Rule, RuleError
 from prumo.study.scenario import RUN_PLACEHOLDERS, Adaptive
 from prumo.study.section import Problem, shown

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from prumo.errors import did_you_mean
-from prumo.study.parameters import parameter_levels
+from prumo.study.plan import parameter_levels
 from prumo.study.scenario import RUN_PLACEHOLDERS, level_text
 from prumo.study.section import Problem, Section, Text, Truth, refused, shown, written_as
 from prumo.study.workload import SystemText, Workload

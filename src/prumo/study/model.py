@@ -23,8 +23,7 @@ from prumo.study.design import Full, LatinHypercube, OneAtATime, RandomSample
 from prumo.study.document import read_document, read_text
 from prumo.study.fractional_design import Fractional
 from prumo.study.network import OwnNetwork, names_file, read_own_network
-from prumo.study.parameters import parameter_levels
-from prumo.study.plan import scenarios
+from prumo.study.plan import parameter_levels, scenarios
 from prumo.study.rule import RuleSource
 from prumo.study.scenario import Order, OrderField, Replications, named_kind
 from prumo.study.section import (

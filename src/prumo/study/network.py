@@ -248,7 +248,7 @@ def architectures(
 ) -> dict[Architecture, tuple[str, ...]]:
     """Every architecture of these trainings, with the frameworks that train it, in their order.
 
-    `shape_of` tells from a scenario's parameters the channels and the classes of its data.
+    `shape_of` finds from a scenario's parameters the channels and the classes of its data.
     """
     found: dict[Architecture, dict[str, None]] = {}
     for scenario in scenarios:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prumo.study.section import Level
 
 RUN_PLACEHOLDERS = ("run", "scenario", "replication")
-"""What a command can be told about its run, beside the scenario's parameters."""
+"""What a command can have in its words about its run, beside the scenario's parameters."""
 
 
 def level_text(level: Level) -> str:

@@ -9,8 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from prumo.errors import StudyError, did_you_mean
 from prumo.study.network import names_file
-from prumo.study.parameters import is_given, place
-from prumo.study.plan import occurring
+from prumo.study.plan import is_given, occurring, place
 from prumo.study.section import Device, Number, Problem, Section, Text, Truth, WholeNumber, refused
 from prumo.study.workload import SystemText, Workload
 from prumo_worker.data.catalog import CATALOG, GENERATED
@@ -72,7 +71,7 @@ Version = Annotated[Text, BeforeValidator(_quoted_version), AfterValidator(_chec
 
 
 class TrainingParameters(Section):
-    """What a training run can be told, each as a factor or under `fixed`."""
+    """The parameters of a training run, each a factor or under `fixed`."""
 
     framework: Annotated[Text, AfterValidator(_checked_framework)] = "pytorch"
     """The library, as `pytorch` or `pytorch@2.13.0`."""
@@ -217,25 +216,25 @@ def _shape_problems(study: Study) -> Iterator[Problem]:
         (str(values["network"]), int(values["image_size"]), str(values["dataset"]))
         for values in occurring(study, ("network", "image_size", "dataset"))
     }
-    told: set[object] = set()
+    reported: set[object] = set()
     for name, image_size, dataset in sorted(cases):
         card = CATALOG.get(dataset, CATALOG[GENERATED])
         own = study.own_network(name)
         case = name if own else (name, image_size)
         try:
-            if case in told:
+            if case in reported:
                 continue
             if own:
                 own.build(image_size, card.channels, card.classes)
             else:
                 network(name, image_size, card.channels, card.classes)
         except NetworkError as error:
-            told.add(case)
+            reported.add(case)
             message = str(error)
             if not is_given(study, "image_size"):
                 message = message.replace(":", f" (image_size is {image_size} by default):", 1)
             values: dict[str, Level] = {"image_size": image_size, "network": name}
             yield Problem(place(study, values, "image_size", "network"), message)
         except StudyError as error:
-            told.add(case)
+            reported.add(case)
             yield Problem(place(study, {"network": name}, "network"), str(error))

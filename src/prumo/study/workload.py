@@ -89,7 +89,7 @@ class Workload(Section):
         """What single scenarios combine that does not go together.
 
         Asked only where nothing else is wrong. `prumo.study.plan.occurring` lists what scenarios
-        can have, `prumo.study.parameters.place` says where the study gives a value.
+        can have, `prumo.study.plan.place` says where the study gives a value.
         """
         del study
         return ()

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import shown_progress, table_console
+from prumo.exit_codes import ExitCode
 from prumo_endpoint.bodies import drawn_body, read_body
 from prumo_endpoint.check import examination_document, examine, print_examination
 from prumo_endpoint.rule import KINDS, MB
 from prumo_endpoint.targets import TargetOptions, chosen_target
 
-BROKEN = 1
 LARGEST_PORT = 65535
 LARGEST_PAYLOAD_MB = 1024
 
@@ -114,4 +114,4 @@ def command(  # noqa: PLR0913 (one argument per option)
     else:
         print_examination(examination, table_console())
     if not examination.is_kept:
-        sys.exit(BROKEN)
+        sys.exit(ExitCode.FINDINGS)

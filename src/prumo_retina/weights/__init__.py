@@ -17,7 +17,7 @@ from prumo_retina.weights.files import (
     arrays_of_onnx,
     write_arrays,
 )
-from prumo_retina.weights.pytorch_file import arrays_of_pytorch
+from prumo_retina.weights.pytorch import arrays_of_pytorch, arrays_of_safetensors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +32,7 @@ _READERS: dict[str, Callable[[bytes], Mapping[str, np.ndarray]]] = {
     ".hdf5": arrays_of_keras,
     ".pt": arrays_of_pytorch,
     ".pth": arrays_of_pytorch,
+    ".safetensors": arrays_of_safetensors,
     ".onnx": arrays_of_onnx,
 }
 _NUMBERS = "biuf"

@@ -21,7 +21,7 @@ from prumo.environments.setup import ensure
 from prumo.errors import DownloadError, InputError, SetupError, UnavailableError, did_you_mean
 from prumo_retina.weights import named_arrays
 from prumo_retina.weights.files import NamedArrays
-from prumo_retina.weights.pytorch_file import arrays_of_pytorch
+from prumo_retina.weights.pytorch import arrays_of_pytorch
 from prumo_worker.retina.backbones.names import FACTS
 
 if TYPE_CHECKING:

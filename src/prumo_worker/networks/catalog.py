@@ -1,30 +1,19 @@
-"""Every network that Prumo brings; adding one is adding a file and its line here."""
+"""Every network that Prumo brings; adding one is adding its function and a line here."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo_worker.networks import (
-    alexnet,
-    dr_mobilenet,
-    dr_vgg19,
-    googlenet,
-    googlenet_aux,
-    inception_v3,
-    lenet5,
-    mobilenet,
-    rede1,
-    rede2,
-    resnet18,
-    resnet50,
-    vgg16,
-    vgg19,
-)
+from prumo_worker.networks.classic import alexnet, lenet5
+from prumo_worker.networks.inception import googlenet, googlenet_aux, inception_v3
+from prumo_worker.networks.mobilenet import mobilenet
+from prumo_worker.networks.resnet import resnet18, resnet50
+from prumo_worker.networks.retinopathy import dr_mobilenet, dr_vgg19
+from prumo_worker.networks.vgg import rede1, rede2, vgg16, vgg19
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from types import ModuleType
 
     from prumo_worker.networks.network import Layer
 
@@ -41,9 +30,12 @@ class Entry:
     channels: int = 3
 
 
-def _entry(module: ModuleType, image_size: int, classes: int, channels: int = 3) -> Entry:
-    summary = (module.__doc__ or "").partition("\n")[0].rstrip(".")
-    return Entry(module.layers, summary, image_size, classes, channels)
+def _entry(
+    layers: Callable[[int], Iterable[Layer]], image_size: int, classes: int, channels: int = 3
+) -> Entry:
+    """The first line of a network's docstring is its summary."""
+    summary = (layers.__doc__ or "").partition("\n")[0].rstrip(".")
+    return Entry(layers, summary, image_size, classes, channels)
 
 
 CATALOG = {

@@ -1,8 +1,4 @@
-"""MobileNet v1 as in Keras, convolutions split into depthwise and pointwise ones.
-
-After Howard et al. 2017: 4,253,864 parameters with 1000 classes, the untrained state included. A
-convolution with stride 2 has its zeros below and to the right only.
-"""
+"""MobileNet: convolutions split into depthwise and pointwise ones."""
 
 from __future__ import annotations
 
@@ -37,8 +33,13 @@ _PAIRS = (
 )
 
 
-def layers(classes: int) -> Iterator[Layer]:
-    """One convolution, thirteen pairs and a dense layer."""
+def mobilenet(classes: int) -> Iterator[Layer]:
+    """MobileNet v1 as in Keras, convolutions split into depthwise and pointwise ones.
+
+    One convolution, thirteen pairs and a dense layer. After Howard et al. 2017: 4,253,864
+    parameters with 1000 classes, the untrained state included. A convolution with stride 2 has its
+    zeros below and to the right only.
+    """
     yield from mobilenet_features()
     yield Layer("dropout", Dropout(0.001))
     yield Layer("scores", Dense(classes))

@@ -1,4 +1,4 @@
-"""The pattern of residual networks, laid out as in torchvision.
+"""Residual networks, laid out as in torchvision.
 
 After He et al. 2015. In a bottleneck the 3x3 convolution has the stride, not the 1x1 before it;
 that is the variant known as version 1.5, and its padding is the same on all sides.
@@ -21,6 +21,7 @@ from prumo_worker.networks.network import Layer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
 
 _NORM = BatchNormalization(epsilon=1e-5, momentum=0.9)
 _EXPANSION = 4
@@ -82,3 +83,21 @@ def _normalised(
 ) -> Iterator[Layer]:
     yield Layer(name, convolution, inputs)
     yield Layer(f"{name}_bn", _NORM)
+
+
+def resnet18(classes: int) -> Iterator[Layer]:
+    """ResNet-18, two 3x3 convolutions in each of eight blocks.
+
+    Eight blocks of two convolutions. As in torchvision: 11,689,512 trained parameters with 1000
+    classes.
+    """
+    return resnet_layers((2, 2, 2, 2), classes, bottleneck=False)
+
+
+def resnet50(classes: int) -> Iterator[Layer]:
+    """ResNet-50, a bottleneck of three convolutions in each of sixteen blocks.
+
+    Sixteen bottlenecks of three convolutions. As in torchvision: 25,557,032 trained parameters with
+    1000 classes.
+    """
+    return resnet_layers((3, 4, 6, 3), classes, bottleneck=True)

@@ -17,7 +17,7 @@ class Format(Protocol):
     """One format, as its `find`."""
 
     def __call__(self, path: Path, dataset: str) -> Source | None:
-        """The data set at a path, by names alone: a wrong file is told when it is read."""
+        """The data set at a path, by names alone: a wrong file is reported when it is read."""
 
 
 FORMATS: tuple[Format, ...] = (

@@ -69,7 +69,7 @@ class ImageFolderSource:
 
     @cached_property
     def _empty_classes(self) -> tuple[str, ...]:
-        """What is wrong with folders that have no image; `prumo data check` tells it of all."""
+        """What is wrong with folders that have no image; `prumo data check` reports all."""
         return tuple(
             f"{folder}: the folder of a class holds no JPEG or PNG images"
             for folder in _folders(self.folder)
@@ -107,7 +107,7 @@ def _images(folder: Path) -> list[Path]:
 def _is_image(file: Path) -> bool:
     if file.suffix.lower() not in _SUFFIXES or file.name.startswith("."):
         return False
-    # A link that leads nowhere is an image that was lost, and is told of when it is read.
+    # A link that leads nowhere is an image that was lost, and is reported when it is read.
     return file.is_file() or file.is_symlink()
 
 

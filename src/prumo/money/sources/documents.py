@@ -9,14 +9,13 @@ import io
 import json
 import re
 import tempfile
-import time
 import urllib.error
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 from prumo.errors import DownloadError, InputError
-from prumo.http import BrokenConnectionError, chunks, opened
+from prumo.http import RetryPolicy, TransientError, chunks, opened, retry
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
 
-ATTEMPTS = 4
-FIRST_WAIT_SECONDS = 1.0
-LONGEST_WAIT_SECONDS = 60.0
+RETRIES = RetryPolicy()
 _PASSING_FAULTS = {
     http.HTTPStatus.REQUEST_TIMEOUT,
     http.HTTPStatus.TOO_MANY_REQUESTS,
@@ -108,29 +105,32 @@ def fetch_json(url: str, title: str, progress: Progress) -> Any:  # noqa: ANN401
 def fetch(url: str, title: str, progress: Progress, read: Callable[[TextIO], T]) -> T:
     """What `read` makes of the text at a URL, which has come whole when it is called."""
     progress.show(title)
-    place, reason = url.partition("?")[0], ""
-    for attempt in range(ATTEMPTS):
-        try:
-            with tempfile.TemporaryFile() as file:
-                _receive(url, file, title, progress)
-                file.seek(0)
-                return read(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-        except _PassingError as fault:
-            reason = str(fault)
-            wait_seconds = fault.wait_seconds or FIRST_WAIT_SECONDS * 2**attempt
-            if wait_seconds > LONGEST_WAIT_SECONDS:
-                raise DownloadError(
-                    f"{place}: {reason}; it asks to be left alone for {wait_seconds:.0f} s: "
-                    "call again after that"
-                ) from fault
-            if attempt + 1 < ATTEMPTS:
-                progress.say(f"{title}: {reason}; trying again in {wait_seconds:.0f} s")
-                time.sleep(wait_seconds)
-        except UnicodeDecodeError as error:
-            raise DownloadError(f"{place}: is no text in UTF-8") from error
-        except csv.Error as error:
-            raise DownloadError(f"{place}: is no table: {error}") from error
-    raise DownloadError(f"{place}: {reason}, {ATTEMPTS} times; the prices known so far are kept")
+    place = url.partition("?")[0]
+
+    def attempt() -> T:
+        with tempfile.TemporaryFile() as file:
+            _receive(url, file, title, progress)
+            file.seek(0)
+            return read(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+
+    def on_wait(error: TransientError, seconds: float) -> None:
+        progress.say(f"{title}: {error}; trying again in {seconds:.0f} s")
+
+    try:
+        return retry(attempt, RETRIES, on_wait)
+    except TransientError as error:
+        if not RETRIES.allows(error.wait_seconds):
+            raise DownloadError(
+                f"{place}: {error}; it asks to be left alone for {error.wait_seconds:.0f} s: "
+                "call again after that"
+            ) from error
+        raise DownloadError(
+            f"{place}: {error}, {RETRIES.attempts} times; the prices known so far are kept"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DownloadError(f"{place}: is no text in UTF-8") from error
+    except csv.Error as error:
+        raise DownloadError(f"{place}: is no table: {error}") from error
 
 
 def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
@@ -146,21 +146,16 @@ def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
     except urllib.error.HTTPError as error:
         reason = f"{error.code} {error.reason}"
         if error.code in _PASSING_FAULTS:
-            raise _PassingError(reason, _asked_wait(error.headers.get("Retry-After"))) from error
+            raise TransientError(reason, _asked_wait(error.headers.get("Retry-After"))) from error
         raise DownloadError(f"{place}: {reason}") from error
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
-            raise _PassingError("no answer in time") from error
+            raise TransientError("no answer in time") from error
         raise DownloadError(f"{place}: {error.reason}") from error
     except (ValueError, http.client.InvalidURL) as error:
         raise DownloadError(f"{place}: is not an address: {error}") from error
-    except (
-        BrokenConnectionError,
-        TimeoutError,
-        ConnectionError,
-        http.client.HTTPException,
-    ) as error:
-        raise _PassingError(str(error) or "the connection broke") from error
+    except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
+        raise TransientError(str(error) or "the connection broke") from error
 
 
 def _progress_of(done: int, size: int) -> str:
@@ -185,12 +180,4 @@ def _json(text: TextIO) -> Any:  # noqa: ANN401 (whatever the JSON holds)
     try:
         return json.load(text)
     except ValueError as error:
-        raise _PassingError(f"the answer is no whole JSON: {error}") from error
-
-
-class _PassingError(Exception):
-    """The service may answer another time."""
-
-    def __init__(self, reason: str, wait_seconds: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait_seconds = wait_seconds
+        raise TransientError(f"the answer is no whole JSON: {error}") from error

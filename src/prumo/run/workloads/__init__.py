@@ -46,7 +46,7 @@ class Launcher(ABC):
     """Whether a run that reports its data must have seen all of its images in every epoch."""
 
     def __init__(self, study: Study, progress: Progress) -> None:
-        """Check what all runs need and can be had without effort; `progress` hears of set-ups."""
+        """Check cheaply what all runs need; `progress` receives reports of set-ups."""
         self.study = study
         self.progress = progress
 

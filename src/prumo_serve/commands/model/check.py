@@ -13,13 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.cli.console import table_console
+from prumo.exit_codes import ExitCode
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined
 
 if TYPE_CHECKING:
     from prumo_serve.package.check import Finding
-
-SOMETHING_WRONG = 1
 
 EPILOG = """\b
 Example:
@@ -46,7 +45,7 @@ def command(package: Path, as_json: bool) -> None:
     else:
         table_console().print(_table(findings))
     if not passed:
-        sys.exit(SOMETHING_WRONG)
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _table(findings: tuple[Finding, ...]) -> Table:

@@ -11,7 +11,7 @@ from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
 from prumo_worker.failure import Unavailable
 from prumo_worker.networks import layer
-from prumo_worker.networks.margin import rounded_up
+from prumo_worker.networks.layer.windows import rounded_up
 from prumo_worker.networks.network import IMAGE
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-# Errors only, and before the import: TensorFlow tells much about itself otherwise.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+# Before the import. Warnings are kept: a oneDNN kernel that gets no memory logs one and then ends
+# the process, so that the log is the only place where the reason can be found.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 import tensorflow as tf
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from sys import float_info
-from typing import Union
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 Shape = tuple[int, ...]
 """`(channels, height, width)` of an image or `(features,)` of a vector, without the batch."""
@@ -104,3 +109,14 @@ def at_least(least: int, **given: Extent) -> None:
         whole = all(isinstance(size, int) and not isinstance(size, bool) for size in sizes)
         if len(sizes) != 2 or not whole or min(sizes) < least:  # noqa: PLR2004 (height and width)
             raise NetworkError(f"{name} must be a whole number of {least} or more, not {extent!r}")
+
+
+def hint(word: str, known: Iterable[str]) -> str:
+    """What was perhaps meant, or all there is when nothing is near.
+
+    >>> hint("convolutoin", ["convolution", "dense"])
+    "did you mean 'convolution'?"
+    """
+    choices = list(known)
+    near = get_close_matches(word, choices, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(choices)}"
