@@ -23,6 +23,7 @@ from prumo.plugins import (
     COMMANDS,
     EXECUTORS,
     PRICE_SOURCES,
+    RUNTIMES,
     TASKS,
     WORKLOADS,
     PluginPoint,
@@ -35,6 +36,7 @@ from support import price_lists
 from support.endpoint_server import served
 from support.fundus_factory import fundus
 from support.model_packages import write_colour_package
+from support.runtime_networks import drawn_batch, write_onnx, write_openvino
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,6 +64,16 @@ STUDIES: dict[str, dict[str, Any]] = {
 """A study of each kind of workload."""
 SCORES = {"classification": (0.1, 2.0, 0.3), "grade": (0.1, 0.2, 3.0, 0.3, 0.1), "referral": (1.5,)}
 """A row of scores for the manifest of each task."""
+
+
+ENDINGS = {"onnxruntime": ".onnx", "openvino": ".xml"}
+NETWORK_WRITERS = {"onnxruntime": write_onnx, "openvino": write_openvino}
+"""Of runtimes that need no framework's environment; tests/model has the same checks for all."""
+
+
+@cache
+def _network_file(runtime: str) -> Path:
+    return NETWORK_WRITERS[runtime](Path(tempfile.mkdtemp()) / f"network{ENDINGS[runtime]}")
 
 
 @cache
@@ -112,6 +124,16 @@ for _name in TASKS.names():
         scores=SCORES[_name],
         manifest=lambda _self, name=_name: _manifest(name),
         image=lambda _self, name=_name: _image(name),
+    )
+for _name in NETWORK_WRITERS:
+    _contract(
+        RUNTIMES,
+        _name,
+        testing.RuntimeContract,
+        runtime=RUNTIMES.load(_name),
+        batch=drawn_batch(3),
+        engine=_name,
+        network_file=lambda _self, name=_name: _network_file(name),
     )
 for _name in EXECUTORS.names():
     _contract(EXECUTORS, _name, testing.ExecutorContract, executor=EXECUTORS.load(_name))

@@ -30,8 +30,9 @@ HERE = Path(__file__).parent
 REPOSITORY = HERE.parent.parent
 STUDY = """
 name: sorted
-workload: {kind: sorting, columns: 2}
+workload: {kind: sorting}
 factors: {rows: [10, 1000]}
+fixed: {columns: 2}
 replications: 2
 """
 BROKEN_ENTRIES = """
@@ -176,7 +177,7 @@ def test_a_plugin_that_cannot_be_imported_is_named(
     prumo: Any, tmp_path: Path, words: tuple[str, ...], entry: str
 ) -> None:
     _write_broken_package(tmp_path)
-    (tmp_path / "study.yaml").write_text(STUDY.replace("sorting, columns: 2", "broken"))
+    (tmp_path / "study.yaml").write_text(STUDY.replace("sorting", "broken"))
     (tmp_path / "good.yaml").write_text(STUDY)
     (tmp_path / "list.csv").write_text("provider,sku,region,on_demand\na,b,c,1\n")
     write_network(tmp_path / "n.onnx", ColourNetwork(outputs=2))

@@ -40,7 +40,7 @@ class RetinaGroup(LazyGroup):
     package="prumo_retina.commands",
     summaries=COMMANDS,
     epilog=EPILOG,
-    short_help="From fundus photographs to a referral for diabetic retinopathy.",
+    short_help="Grade fundus photographs for diabetic retinopathy.",
 )
 def command() -> None:
     """From fundus photographs to a referral: decision support for diabetic retinopathy.

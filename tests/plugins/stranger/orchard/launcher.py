@@ -18,7 +18,7 @@ class SortingLauncher(Launcher):
     def launch(self, run: Run, folder: Path) -> Launch:
         """What to start for one run."""
         rows = run.scenario.parameters["rows"]
-        columns = self.study.workload.columns
+        columns = run.scenario.parameters["columns"]
         return Launch(
             command=[sys.executable, "-m", "orchard.sort", str(rows), str(columns)],
             directory=self.study.folder,
