@@ -7,7 +7,7 @@ declared in the same way. Nothing is imported before it is asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
 
 from prumo.errors import InputError, PluginError, did_you_mean
@@ -52,13 +52,21 @@ class PluginPoint:
     def _entries(self) -> dict[str, EntryPoint]:
         """By name. Prumo's own come first, so that no other package can replace one unnoticed."""
         found = sorted(
-            entry_points(group=self.group),
+            (entry for entry in _installed() if entry.group == self.group),
             key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
         )
         entries: dict[str, EntryPoint] = {}
         for entry in found:
             entries.setdefault(entry.name, entry)
         return entries
+
+
+@cache
+def _installed() -> tuple[EntryPoint, ...]:
+    """All of Prumo's groups: looking through the installed packages once takes 10 to 20 ms."""
+    found = entry_points()
+    groups = [group for group in found.groups if group.startswith("prumo.")]
+    return tuple(entry for group in groups for entry in found.select(group=group))
 
 
 WORKLOADS = PluginPoint("prumo.workloads", "workload")

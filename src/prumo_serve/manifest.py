@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -17,29 +17,36 @@ from pydantic import (
 )
 
 from prumo.errors import InputError
+from prumo_serve.runtimes import runtime_named
 from prumo_serve.task import task_named
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"
 """The SHA-256 of every image that a model was made from, one in each line."""
 FORMAT = 1
 
-RuntimeName = Literal["onnxruntime", "openvino", "litert", "tensorflow", "pytorch"]
+RuntimeName = str
+"""Of a plug-in in the group `prumo.runtimes`."""
 Layout = Literal["NHWC", "NCHW"]
 Precision = Literal["fp32", "fp16", "bf16", "int8", "int8-dynamic"]
-_ENDINGS: dict[RuntimeName, tuple[str, ...]] = {
-    "onnxruntime": (".onnx",),
-    "openvino": (".xml", ".onnx"),
-    "litert": (".tflite",),
-    "tensorflow": ("",),
-    "pytorch": (".pt2",),
-}
 
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Divisor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 # Shown on terminals and pages, and part of a server's paths.
 _Name = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f/\\]{1,100}$")]
 _Label = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]{1,200}$")]
+
+
+def _known(name: str, find: Callable[[str], object]) -> str:
+    """The name of a plug-in that is installed; a validation error lists those that are."""
+    try:
+        find(name)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return name
 
 
 class _Part(BaseModel):
@@ -115,12 +122,17 @@ class NetworkFile(_Part):
     runtime: RuntimeName
     precision: Precision = "fp32"
 
+    @field_validator("runtime")
+    @classmethod
+    def _require_known_runtime(cls, value: str) -> str:
+        return _known(value, runtime_named)
+
     @model_validator(mode="after")
     def _require_format_of_the_runtime(self) -> Self:
-        known = _ENDINGS[self.runtime]
+        known = runtime_named(self.runtime).endings
         if PurePosixPath(self.file).suffix not in known:
-            told = " or ".join(known) or "the folder of a SavedModel"
-            raise ValueError(f"{self.file} is no network for {self.runtime}, which takes {told}")
+            formats = " or ".join(known) or "the folder of a SavedModel"
+            raise ValueError(f"{self.file} is no network for {self.runtime}, which takes {formats}")
         return self
 
 
@@ -172,11 +184,7 @@ class Manifest(_Part):
     @field_validator("task")
     @classmethod
     def _require_known_task(cls, value: str) -> str:
-        try:
-            task_named(value)
-        except InputError as error:
-            raise ValueError(str(error)) from None
-        return value
+        return _known(value, task_named)
 
     @field_validator("input", mode="before")
     @classmethod

@@ -189,7 +189,7 @@ def _network(case: str) -> NetworkFile:
     _, _, target, more = process.CASES[case]
     return NetworkFile.model_validate(
         {
-            "file": NETWORK_FILES[target],  # type: ignore[index] # one of the runtimes
+            "file": NETWORK_FILES[target],
             "runtime": target,
             "precision": more.get("precision", "fp32"),
         }

@@ -7,13 +7,14 @@ import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
 import pytest
 
 from prumo.errors import InputError, UnavailableError
+from prumo.plugins import RUNTIMES
 from prumo_serve.manifest import RuntimeName
 from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_network
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     NetworkFiles = Callable[[RuntimeName], Path]
 
 IN_FRAMEWORKS = ("litert", "tensorflow", "pytorch")
-RUNTIMES = [
+NAMES = [
     pytest.param(name, marks=pytest.mark.frameworks if name in IN_FRAMEWORKS else ())
-    for name in get_args(RuntimeName)
+    for name in RUNTIMES.names()
 ]
 OUTPUTS = {"pytorch": {"answers": "scores"}}
 """Of an export's only output the name is lost; all other formats keep those of the network."""
@@ -74,7 +75,7 @@ def network_files(
     return file
 
 
-@pytest.fixture(scope="module", params=RUNTIMES)
+@pytest.fixture(scope="module", params=NAMES)
 def runtime(request: pytest.FixtureRequest) -> RuntimeName:
     name: RuntimeName = request.param
     return name
@@ -164,7 +165,7 @@ def test_a_closed_network_is_not_ready_and_says_so(network: LoadedNetwork) -> No
 
 # TensorFlow would have to be started for this alone; what its process says is tested without it.
 @pytest.mark.parametrize(
-    "runtime", [name for name in RUNTIMES if name.values != ("tensorflow",)], indirect=True
+    "runtime", [name for name in NAMES if name.values != ("tensorflow",)], indirect=True
 )
 def test_a_broken_file_is_refused(
     runtime: RuntimeName, network_files: NetworkFiles, tmp_path: Path
@@ -177,7 +178,7 @@ def test_a_broken_file_is_refused(
         load_network(broken, runtime, Resources())
 
 
-@pytest.mark.parametrize("name", get_args(RuntimeName))
+@pytest.mark.parametrize("name", RUNTIMES.names())
 def test_a_file_that_is_not_there_is_named(name: RuntimeName, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"there is no network .*absent"):
         load_network(tmp_path / "absent", name, Resources())

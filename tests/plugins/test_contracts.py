@@ -5,10 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,16 +19,31 @@ import pytest
 
 from prumo import plugins, testing
 from prumo.money.sources import find_source
-from prumo.plugins import COMMANDS, EXECUTORS, PRICE_SOURCES, WORKLOADS, PluginPoint
+from prumo.plugins import (
+    COMMANDS,
+    EXECUTORS,
+    PRICE_SOURCES,
+    RUNTIMES,
+    TASKS,
+    WORKLOADS,
+    PluginPoint,
+)
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.targets import Boot, Server, Target, TargetOptions
 from prumo_endpoint.targets.process import ProcessTarget
 from prumo_endpoint.targets.url import UrlTarget
 from support import price_lists
 from support.endpoint_server import served
+from support.fundus_factory import fundus
+from support.model_packages import write_colour_package
+from support.runtime_networks import drawn_batch, write_onnx, write_openvino
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from prumo_serve.manifest import Manifest
 
 SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 STUDIES: dict[str, dict[str, Any]] = {
@@ -35,10 +52,41 @@ STUDIES: dict[str, dict[str, Any]] = {
         "factors": {"level": [1, 2]},
     },
     "imported": {"workload": {"kind": "imported"}, "factors": {"gpu": ["T4", "V100"]}},
-    "training": {"workload": {"kind": "training"}, "factors": {"batch_size": [32, 64]}},
-    "retina": {"workload": {"kind": "retina"}, "factors": {"batch_size": [32, 64]}},
+    "training": {
+        "workload": {"kind": "training"},
+        "factors": {"framework": ["pytorch"], "network": ["rede1", "lenet5"]},
+    },
+    "retina": {
+        "workload": {"kind": "retina"},
+        "factors": {"network": ["mobilenet", "inception_v3"]},
+    },
 }
 """A study of each kind of workload."""
+SCORES = {"classification": (0.1, 2.0, 0.3), "grade": (0.1, 0.2, 3.0, 0.3, 0.1), "referral": (1.5,)}
+"""A row of scores for the manifest of each task."""
+
+
+ENDINGS = {"onnxruntime": ".onnx", "openvino": ".xml"}
+NETWORK_WRITERS = {"onnxruntime": write_onnx, "openvino": write_openvino}
+"""Of runtimes that need no framework's environment; tests/model has the same checks for all."""
+
+
+@cache
+def _network_file(runtime: str) -> Path:
+    return NETWORK_WRITERS[runtime](Path(tempfile.mkdtemp()) / f"network{ENDINGS[runtime]}")
+
+
+@cache
+def _manifest(task: str) -> Manifest:
+    with tempfile.TemporaryDirectory() as folder:
+        return write_colour_package(Path(folder) / "package", task)
+
+
+def _image(task: str) -> np.ndarray:
+    """Noise, or a fundus photograph for retina's tasks."""
+    if task == "classification":
+        return testing.TaskContract().image()
+    return fundus(400, 400).pixels
 
 
 def _contract(point: PluginPoint, name: str, contract: type, /, **facts: object) -> None:
@@ -66,6 +114,26 @@ for _name in WORKLOADS.names():
         workload=WORKLOADS.load(_name),
         study={"name": "contract", **STUDIES[_name]},
         is_run=_name == "command",
+    )
+for _name in TASKS.names():
+    _contract(
+        TASKS,
+        _name,
+        testing.TaskContract,
+        task=TASKS.load(_name),
+        scores=SCORES[_name],
+        manifest=lambda _self, name=_name: _manifest(name),
+        image=lambda _self, name=_name: _image(name),
+    )
+for _name in NETWORK_WRITERS:
+    _contract(
+        RUNTIMES,
+        _name,
+        testing.RuntimeContract,
+        runtime=RUNTIMES.load(_name),
+        batch=drawn_batch(3),
+        engine=_name,
+        network_file=lambda _self, name=_name: _network_file(name),
     )
 for _name in EXECUTORS.names():
     _contract(EXECUTORS, _name, testing.ExecutorContract, executor=EXECUTORS.load(_name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import Any
 
 import click
 from click.types import FloatParamType
@@ -12,25 +13,29 @@ class FiniteFloat(FloatParamType):
     """A number; click's own float also takes `nan` and `inf`."""
 
     def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # noqa: ANN401 (as in click)
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """The number, if it is one."""
-        return _finite(self, super().convert(value, param, ctx), param, ctx)
+        return _finite(float(super().convert(value, param, ctx)), param, ctx)
 
 
 class FiniteFloatRange(click.FloatRange):
     """A number in a range; click's own lets `nan` pass, which is neither below nor above it."""
 
     def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: Any,  # noqa: ANN401 (as in click)
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> float:
         """The number, if it is one of the range."""
-        return _finite(self, super().convert(value, param, ctx), param, ctx)
+        return _finite(float(super().convert(value, param, ctx)), param, ctx)
 
 
-def _finite(
-    kind: click.ParamType, number: float, param: click.Parameter | None, ctx: click.Context | None
-) -> float:
+def _finite(number: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
     if not isfinite(number):
-        kind.fail(f"{number} is not a finite number.", param, ctx)
+        raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
     return number

@@ -351,7 +351,7 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
 
 
 def _reserve(stream: BinaryIO, bytes_needed: int) -> None:
-    """Take the room before the work: a full disk is reported at once, and writing is much faster."""
+    """Take the room before the work: a full disk is reported at once, and writing is faster."""
     if not hasattr(os, "posix_fallocate"):
         return
     try:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from prumo.errors import PrumoError
 from prumo.report.language import language
-from prumo.testing.require import derives_from, require
+from prumo.testing.require import derives_from, modules_loaded_by, refusal, require
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TASK_BASE = "prumo_serve.task.Task"
+RUNTIME_BASE = "prumo_serve.runtimes.Runtime"
 PAGE_TEXTS = ("title", "caution", "worklist")
 LANGUAGES = ("en", "pt-BR")
 THREADS = 4
+RESOURCES = SimpleNamespace(threads=1, callers=THREADS)
 TOLERANCE = 1e-4
 
 
@@ -152,33 +162,65 @@ class RuntimeContract:
     """A runtime: loads a network's file and computes its outputs.
 
     class TestMine(RuntimeContract):
+        runtime = my_package.runtime.RUNTIME
         batch = np.zeros((3, 4), np.float32)
+        engine = "my_engine"
 
-        def load(self):
-            return my_package.runtime.load(Path("network.mine"), Resources(threads=1, callers=4))
+        def network_file(self):
+            return Path("network.mine")
     """
 
+    runtime: ClassVar[Any]
+    """What the entry point names."""
     batch: ClassVar[np.ndarray]
     """Several different inputs for the network."""
+    engine: ClassVar[str] = ""
+    """The library that computes, which must not be imported before `load`."""
 
-    def load(self) -> Any:  # noqa: ANN401 (a LoadedNetwork: products are not imported here)
-        """A network that the runtime has loaded."""
+    def network_file(self) -> Path:
+        """A network of this runtime."""
         raise NotImplementedError
+
+    def test_it_is_a_runtime(self) -> None:
+        """What `prumo model package` and `prumo serve` ask of it."""
+        require(
+            derives_from(type(self.runtime), RUNTIME_BASE),
+            f"the entry point names an instance of a subclass of {RUNTIME_BASE}",
+        )
+        require(
+            isinstance(self.runtime.endings, tuple),
+            "`endings` has those of its files; it is empty for folders",
+        )
+
+    def test_it_is_imported_quickly(self) -> None:
+        """The command line loads it to know its formats."""
+        module = type(self.runtime).__module__
+        if self.engine:
+            loaded = modules_loaded_by(module)
+            require(
+                self.engine not in loaded,
+                f"importing {module} does not import {self.engine}; `load` does",
+            )
+
+    def test_a_file_of_another_kind_is_refused(self) -> None:
+        """A damaged network is an error for people."""
+        ending = (*self.runtime.endings, "")[0]
+        with tempfile.TemporaryDirectory(prefix="prumo-contract-") as folder:
+            file = Path(folder) / f"network{ending}"
+            file.write_bytes(b"no network")
+            with refusal(PrumoError, contract="a file that is no network is an InputError"):
+                self.runtime.load(file, RESOURCES)
 
     def test_it_names_inputs_and_outputs(self) -> None:
         """The manifest refers to them."""
-        network = self.load()
-        try:
+        with self._loaded() as network:
             require(network.is_ready, "a network is ready once it is loaded")
             require(network.input_names, "`input_names` has the names of its inputs")
             require(network.output_names, "`output_names` has the names of its outputs")
-        finally:
-            network.close()
 
     def test_rows_do_not_depend_on_their_batch(self) -> None:
         """A batch of any size goes, and each row is answered for itself."""
-        network = self.load()
-        try:
+        with self._loaded() as network:
             outputs = network.output_names
             together = network.run(self.batch, outputs)
             require(set(together) == set(outputs), "`run` gives the outputs that were asked for")
@@ -196,26 +238,29 @@ class RuntimeContract:
                     ),
                     "a row has the same outputs alone and in a batch",
                 )
-        finally:
-            network.close()
 
     def test_several_threads_may_ask_at_once(self) -> None:
         """The server does."""
-        network = self.load()
-        try:
-            outputs = network.output_names[:1]
-            expected = network.run(self.batch, outputs)[outputs[0]]
+        with self._loaded() as network:
+            output = network.output_names[0]
+            expected = network.run(self.batch, [output])[output]
             with ThreadPoolExecutor(THREADS) as pool:
-                answers = pool.map(lambda _: network.run(self.batch, outputs), range(2 * THREADS))
+                answers = pool.map(lambda _: network.run(self.batch, [output]), range(2 * THREADS))
             require(
-                all(np.allclose(each[outputs[0]], expected, atol=TOLERANCE) for each in answers),
+                all(np.allclose(each[output], expected, atol=TOLERANCE) for each in answers),
                 "several threads that ask at once all get the right outputs",
             )
-        finally:
-            network.close()
 
     def test_a_closed_network_is_not_ready(self) -> None:
         """The server stops asking it."""
-        network = self.load()
-        network.close()
+        with self._loaded() as network:
+            pass
         require(not network.is_ready, "a network that was closed is not ready")
+
+    @contextmanager
+    def _loaded(self) -> Iterator[Any]:
+        network = self.runtime.load(self.network_file(), RESOURCES)
+        try:
+            yield network
+        finally:
+            network.close()

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from prumo.cli.group import in_section
+from prumo.plugins import RUNTIMES
 from prumo_serve.server.settings import Flags, given_settings
 from prumo_serve.server.stacks import STACKS, run_stack
 
-RUNTIMES = ("onnxruntime", "openvino", "litert", "tensorflow", "pytorch")
 LEVELS = ("debug", "info", "warning", "error")
 
 EPILOG = """\b
@@ -121,7 +121,7 @@ class NumberRange(click.FloatRange):
 )
 @click.option(
     "--runtime",
-    type=click.Choice(RUNTIMES),
+    type=click.Choice(RUNTIMES.names()),
     help="Computes the network in place of the one that it was packaged for, if it can read it.",
 )
 @click.option(

@@ -8,18 +8,15 @@ import mmap
 import os
 import re
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo_serve.manifest import FORMAT, MANIFEST_FILE, SEEN_FILE, Manifest
+from prumo_serve.runtimes import runtime_named
 from prumo_serve.source.protobuf import messages
-
-if TYPE_CHECKING:
-    from prumo_serve.manifest import NetworkFile
-
 
 MAX_FILES = 1000
 _VERSION_DIGITS = 12
@@ -200,21 +197,9 @@ def require_harmless(folder: Path, manifest: Manifest, shown: Path) -> None:
     for name in manifest.files:
         if name.endswith(_ONNX_ENDING):
             _require_one_file(folder / name, shown)
-    _require_harmless_network(folder, manifest.network, shown)
-    if manifest.heat_map is not None:
-        _require_harmless_network(folder, manifest.heat_map.network, shown)
-
-
-def _require_harmless_network(folder: Path, network: NetworkFile, shown: Path) -> None:
-    path = folder / network.file
-    if network.runtime == "pytorch":
-        from prumo_serve.source import pytorch_export  # noqa: PLC0415 (others do without it)
-
-        pytorch_export.require_harmless(path)
-    if network.runtime == "tensorflow":
-        from prumo_serve.source import saved_model  # noqa: PLC0415 (as above)
-
-        saved_model.require_harmless(path / saved_model.GRAPH_FILE, shown)
+    networks = [manifest.network, *([manifest.heat_map.network] if manifest.heat_map else [])]
+    for network in networks:
+        runtime_named(network.runtime).require_harmless(folder / network.file, shown)
 
 
 def _require_one_file(path: Path, shown: Path) -> None:

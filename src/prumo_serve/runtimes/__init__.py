@@ -1,21 +1,22 @@
-"""What computes a network: one file for each runtime, behind one interface."""
+"""What computes a network: the interface of runtimes, which are plug-ins."""
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Protocol
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from prumo.errors import InputError, PrumoError
-from prumo_serve.runtimes.memory import give_memory_back
+from prumo.errors import InputError, PluginError, PrumoError
+from prumo.plugins import RUNTIMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
-
-    from prumo_serve.manifest import RuntimeName
 
 
 class NetworkError(PrumoError):
@@ -58,16 +59,52 @@ class Resources:
     """That may ask at the same time."""
 
 
-_MODULES: dict[RuntimeName, str] = {
-    "onnxruntime": "onnx_runtime",
-    "openvino": "openvino_runtime",
-    "litert": "litert_runtime",
-    "tensorflow": "tensorflow_runtime",
-    "pytorch": "pytorch_runtime",
-}
+class Runtime(ABC):
+    """What computes networks of some formats: a plug-in of the group `prumo.runtimes`.
+
+    Its module must not import the runtime itself before `load` is called.
+
+    >>> runtime_named("openvino").endings
+    ('.xml', '.onnx')
+    """
+
+    endings: ClassVar[tuple[str, ...]]
+    """Of the files that it takes; empty for the folder of a SavedModel."""
+
+    @abstractmethod
+    def load(self, path: Path, resources: Resources) -> LoadedNetwork:
+        """Load a network's file or folder.
+
+        Raises:
+            UnavailableError: The runtime is not installed, with how to install it.
+            InputError: The file is not a network of this runtime.
+        """
+
+    def require_harmless(self, path: Path, shown: Path) -> None:
+        """Refuse a network that would open other files or run code when it is loaded.
+
+        Args:
+            path: Of the network.
+            shown: Of its package, as the user knows it.
+        """
+        del path, shown
 
 
-def load_network(path: Path, runtime: RuntimeName, resources: Resources) -> LoadedNetwork:
+@cache
+def runtime_named(name: str) -> Runtime:
+    """The installed runtime plug-in of a name.
+
+    Raises:
+        InputError: No installed package has one.
+        PluginError: It cannot be imported, or is none.
+    """
+    found = RUNTIMES.load(name)
+    if not isinstance(found, Runtime):
+        raise PluginError(f"the runtime '{name}' is no instance of prumo_serve.runtimes.Runtime")
+    return found
+
+
+def load_network(path: Path, runtime: str, resources: Resources) -> LoadedNetwork:
     """Load a network's file or folder; the runtime is imported only now.
 
     Raises:
@@ -76,7 +113,19 @@ def load_network(path: Path, runtime: RuntimeName, resources: Resources) -> Load
     """
     if not path.exists():
         raise InputError(f"there is no network {path}")
-    module = import_module(f"prumo_serve.runtimes.{_MODULES[runtime]}")
-    network: LoadedNetwork = module.load(path, resources)
-    give_memory_back()
+    network = runtime_named(runtime).load(path, resources)
+    return_freed_memory()
     return network
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the machine, where the C library knows how to.
+
+    A network is read, rewritten for this processor and packed, each time as a copy. Measured with
+    ONNX Runtime: of MobileNet's 50 MB 35 were free already, of VGG19's 194 MB 116.
+    """
+    # Only the GNU C library has to be asked.
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)

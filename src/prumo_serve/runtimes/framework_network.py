@@ -14,7 +14,7 @@ from prumo.environments.frameworks import find_framework
 from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
-from prumo_serve.runtimes import NetworkError
+from prumo_serve.runtimes import NetworkError, Runtime
 from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
 from prumo_worker.predictor.frames import Frame, read_frame, write_frame
 
@@ -219,3 +219,41 @@ class FrameworkNetwork:
                 self._process = process
                 if self._closing.is_set():
                     process.end()
+
+
+class TensorFlow(Runtime):
+    """SavedModels, in a process and an environment of its own."""
+
+    endings = ("",)
+
+    def load(self, path: Path, resources: Resources) -> FrameworkNetwork:
+        """Load the folder of a SavedModel."""
+        return FrameworkNetwork("tensorflow", path, resources)
+
+    def require_harmless(self, path: Path, shown: Path) -> None:
+        """Refuse operators that reach outside of the graph."""
+        from prumo_serve.source import saved_model  # noqa: PLC0415 (PyTorch does without it)
+
+        saved_model.require_harmless(path / saved_model.GRAPH_FILE, shown)
+
+
+class PyTorch(Runtime):
+    """Exports of PyTorch's, in a process and an environment of its own."""
+
+    endings = (".pt2",)
+
+    def load(self, path: Path, resources: Resources) -> FrameworkNetwork:
+        """Load a .pt2 file in which nothing is left that PyTorch would run."""
+        self.require_harmless(path, path)
+        return FrameworkNetwork("pytorch", path, resources)
+
+    def require_harmless(self, path: Path, shown: Path) -> None:
+        """Refuse parts that PyTorch would run."""
+        from prumo_serve.source import pytorch_export  # noqa: PLC0415 (TensorFlow needs none of it)
+
+        del shown
+        pytorch_export.require_harmless(path)
+
+
+TENSORFLOW = TensorFlow()
+PYTORCH = PyTorch()

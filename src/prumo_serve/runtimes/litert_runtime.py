@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
-from prumo_serve.runtimes.sharing import Lent, answering, imported, loading, require_outputs
+from prumo_serve.runtimes import Runtime
+from prumo_serve.runtimes.sharing import Pool, answering, imported, loading, require_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,19 +20,10 @@ if TYPE_CHECKING:
 NAME = "LiteRT"
 
 
-def load(path: Path, resources: Resources) -> LiteRtNetwork:
-    """Load a .tflite file with an interpreter of its own for each caller."""
-    interpreter = imported("ai_edge_litert.interpreter", NAME, "litert")
-    with loading(path, NAME):
-        return LiteRtNetwork(
-            Lent(partial(_runner, interpreter, path, resources.threads), resources.callers)
-        )
-
-
 class LiteRtNetwork:
     """A file that stays mapped into memory; each interpreter works for one thread at a time."""
 
-    def __init__(self, runners: Lent[Any]) -> None:
+    def __init__(self, runners: Pool[Any]) -> None:
         self._runners = runners
         with runners.one() as runner:
             self.input_names = tuple(runner.get_input_details())
@@ -60,3 +52,20 @@ def _runner(module: Any, path: Path, threads: int) -> Any:  # noqa: ANN401 (Lite
     if not signatures:
         raise InputError(f"{path} does not name its inputs and outputs: it has no signature")
     return interpreter.get_signature_runner(signatures[0])
+
+
+class LiteRt(Runtime):
+    """Files that TensorFlow's converter made."""
+
+    endings = (".tflite",)
+
+    def load(self, path: Path, resources: Resources) -> LiteRtNetwork:
+        """Load a .tflite file with an interpreter of its own for each caller."""
+        interpreter = imported("ai_edge_litert.interpreter", NAME, "litert")
+        with loading(path, NAME):
+            return LiteRtNetwork(
+                Pool(partial(_runner, interpreter, path, resources.threads), resources.callers)
+            )
+
+
+RUNTIME = LiteRt()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo_serve.runtimes import Runtime
 from prumo_serve.runtimes.sharing import (
     answering,
     closed,
@@ -23,16 +24,6 @@ if TYPE_CHECKING:
 
 NAME = "ONNX Runtime"
 _ERRORS_ONLY = 3
-
-
-def load(path: Path, resources: Resources) -> OnnxNetwork:
-    """Load an ONNX file."""
-    onnxruntime = imported("onnxruntime", NAME, "serve")
-    with loading(path, NAME):
-        session = onnxruntime.InferenceSession(
-            str(path), _options(onnxruntime, resources), providers=["CPUExecutionProvider"]
-        )
-        return OnnxNetwork(session)
 
 
 class OnnxNetwork:
@@ -77,3 +68,21 @@ def _options(onnxruntime: Any, resources: Resources) -> Any:  # noqa: ANN401 (no
     # Threads that wait by spinning take a whole core from whoever decodes the next image.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
+
+
+class OnnxRuntime(Runtime):
+    """ONNX files."""
+
+    endings = (".onnx",)
+
+    def load(self, path: Path, resources: Resources) -> OnnxNetwork:
+        """Load an ONNX file."""
+        onnxruntime = imported("onnxruntime", NAME, "serve")
+        with loading(path, NAME):
+            session = onnxruntime.InferenceSession(
+                str(path), _options(onnxruntime, resources), providers=["CPUExecutionProvider"]
+            )
+            return OnnxNetwork(session)
+
+
+RUNTIME = OnnxRuntime()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo_serve.runtimes import Runtime
 from prumo_serve.runtimes.sharing import (
-    Lent,
+    Pool,
     answering,
     imported,
     loading,
@@ -26,25 +27,15 @@ PRECISION_NOTE = ("runtime_options", "INFERENCE_PRECISION_HINT")
 """Where a network says in which precision it wants to be computed, such as `bf16`."""
 
 
-def load(path: Path, resources: Resources) -> OpenVinoNetwork:
-    """Load a network with a stream of its own for each caller."""
-    openvino = imported("openvino", NAME, "openvino")
-    with loading(path, NAME):
-        core = openvino.Core()
-        network = core.read_model(path)
-        compiled = core.compile_model(network, "CPU", _settings(network, resources))
-        return OpenVinoNetwork(compiled, resources.callers)
-
-
 class OpenVinoNetwork:
-    """A compiled network, asked by requests that are lent to threads."""
+    """A compiled network, asked by a pool of requests."""
 
     def __init__(self, compiled: Any, callers: int) -> None:  # noqa: ANN401 (no types)
         self.input_names = tuple(tensor.any_name for tensor in compiled.inputs)
         self.output_names = tuple(tensor.any_name for tensor in compiled.outputs)
         first_axis = compiled.inputs[0].partial_shape[0]
         self._batch_size = first_axis.get_length() if first_axis.is_static else None
-        self._requests: Lent[Any] = Lent(compiled.create_infer_request, callers)
+        self._requests: Pool[Any] = Pool(compiled.create_infer_request, callers)
 
     @property
     def is_ready(self) -> bool:
@@ -80,3 +71,21 @@ def _settings(network: Any, resources: Resources) -> dict[str, object]:  # noqa:
     else:
         settings["INFERENCE_PRECISION_HINT"] = network.get_rt_info(list(PRECISION_NOTE)).astype(str)
     return settings
+
+
+class OpenVino(Runtime):
+    """Its own format and ONNX files."""
+
+    endings = (".xml", ".onnx")
+
+    def load(self, path: Path, resources: Resources) -> OpenVinoNetwork:
+        """Load a network with a stream of its own for each caller."""
+        openvino = imported("openvino", NAME, "openvino")
+        with loading(path, NAME):
+            core = openvino.Core()
+            network = core.read_model(path)
+            compiled = core.compile_model(network, "CPU", _settings(network, resources))
+            return OpenVinoNetwork(compiled, resources.callers)
+
+
+RUNTIME = OpenVino()

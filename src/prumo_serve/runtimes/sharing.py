@@ -1,4 +1,4 @@
-"""What runtimes raise, in words for a user."""
+"""What runtimes have in common: errors in words for a user, a pool of items, fixed batch sizes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def loading(path: Path, runtime: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InputError(
-            f"{path} is not a network that {runtime} can load: {told(error)}"
+            f"{path} is not a network that {runtime} can load: {last_line(error)}"
         ) from error
 
 
@@ -52,10 +52,12 @@ def answering(runtime: str) -> Iterator[None]:
     except PrumoError:
         raise
     except Exception as error:
-        raise NetworkError(f"{runtime} could not compute the network: {told(error)}") from error
+        raise NetworkError(
+            f"{runtime} could not compute the network: {last_line(error)}"
+        ) from error
 
 
-def told(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
     """The words of an error in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__
@@ -73,13 +75,13 @@ def closed() -> NetworkError:
     return NetworkError("the network is closed")
 
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 
-class Lent(Generic[Thing]):
-    """At most so many things, made when they are first needed, lent to one thread at a time."""
+class Pool(Generic[Item]):
+    """At most so many items, made when they are first needed, each used by one thread at a time."""
 
-    def __init__(self, make: Callable[[], Thing], most: int) -> None:
+    def __init__(self, make: Callable[[], Item], most: int) -> None:
         self._make = make
         self._change = Condition()
         self._unmade = most - 1
@@ -88,29 +90,29 @@ class Lent(Generic[Thing]):
         self.is_open = True
 
     @contextmanager
-    def one(self) -> Iterator[Thing]:
-        """Borrow one; whoever comes when all are lent waits.
+    def one(self) -> Iterator[Item]:
+        """Take one; whoever comes when all are in use waits.
 
         Raises:
-            NetworkError: They have been given up.
+            NetworkError: The pool is closed.
         """
-        thing = self._taken()
+        item = self._taken()
         try:
-            yield thing
+            yield item
         finally:
             with self._change:
                 if self.is_open:
-                    self._free.append(thing)
+                    self._free.append(item)
                 self._change.notify()
 
     def close(self) -> None:
-        """Let all of them go; those that are lent go when they come back."""
+        """Let all of them go; those in use go when they come back."""
         with self._change:
             self.is_open = False
             self._free.clear()
             self._change.notify_all()
 
-    def _taken(self) -> Thing:
+    def _taken(self) -> Item:
         with self._change:
             self._change.wait_for(lambda: self._free or self._unmade or not self.is_open)
             if not self.is_open:

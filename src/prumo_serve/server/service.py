@@ -150,7 +150,7 @@ class Service:
     def _open(self) -> None:
         # Imported here, in the thread that loads, while others start to listen.
         from prumo_serve.package import open_or_package  # noqa: PLC0415
-        from prumo_serve.runtimes.memory import give_back_freed_memory  # noqa: PLC0415
+        from prumo_serve.runtimes import return_freed_memory  # noqa: PLC0415
         from prumo_serve.server.engine import Engine  # noqa: PLC0415
         from prumo_serve.server.model_holder import (  # noqa: PLC0415
             FileWatch,
@@ -163,7 +163,7 @@ class Service:
         # Before the network is read, so that no change falls between.
         watch = FileWatch(model_files(self.settings, package))
         served = loaded_model(package, self.settings)
-        give_back_freed_memory()
+        return_freed_memory()
         self._watch = watch
         self._model = LivingModel(served, self.settings)
         self._engine = Engine(self._model, self.settings, self._count_image)

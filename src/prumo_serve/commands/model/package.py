@@ -9,7 +9,7 @@ import click
 
 from prumo.cli.console import shown_progress
 from prumo.cli.options import language_option
-from prumo.plugins import TASKS
+from prumo.plugins import RUNTIMES, TASKS
 from prumo_serve.manifest import Layout, RuntimeName
 from prumo_serve.package.making import given_card, make_package
 from prumo_serve.package.terms import Fit, Wish
@@ -76,7 +76,7 @@ Examples:
 )
 @click.option(
     "--runtime",
-    type=click.Choice(get_args(RuntimeName)),
+    type=click.Choice(RUNTIMES.names()),
     default="onnxruntime",
     show_default=True,
     help="What will compute the network.",

@@ -4,6 +4,8 @@ import click
 
 from prumo.cli.group import in_section
 
+MONTHS = {"apple": "February to May", "mango": "October to January"}
+
 
 @in_section("Models and endpoints")
 @click.group()
@@ -15,6 +17,4 @@ def command() -> None:
 @click.argument("fruit")
 def season(fruit: str) -> None:
     """Say when a fruit is ripe."""
-    from orchard.calendar import MONTHS  # noqa: PLC0415 (only when it is called)
-
     click.echo(MONTHS.get(fruit, "unknown"))

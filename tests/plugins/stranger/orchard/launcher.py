@@ -13,10 +13,12 @@ from prumo.study import Run
 class SortingLauncher(Launcher):
     """Starts `python -m orchard.sort ROWS COLUMNS`."""
 
+    speaks_protocol = False  # its exit code says whether it finished
+
     def launch(self, run: Run, folder: Path) -> Launch:
         """What to start for one run."""
         rows = run.scenario.parameters["rows"]
-        columns = self.study.workload.columns
+        columns = run.scenario.parameters["columns"]
         return Launch(
             command=[sys.executable, "-m", "orchard.sort", str(rows), str(columns)],
             directory=self.study.folder,

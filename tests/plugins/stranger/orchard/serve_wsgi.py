@@ -6,6 +6,7 @@ import signal
 import sys
 from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIServer, make_server
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 
 class Server(ThreadingMixIn, WSGIServer):
@@ -14,7 +15,7 @@ class Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
 
 
-def application(_environ: dict, start_response: object) -> list[bytes]:
+def application(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
     """A model that says 200 to everything."""
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [b"ripe"]

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 
 from prumo.errors import InputError
-from prumo_endpoint.targets import TargetOptions
+from prumo_endpoint.targets import NO_OPTIONS, TargetOptions
 from prumo_endpoint.targets.process import ProcessTarget
 
 
@@ -14,7 +14,7 @@ class WsgiTarget(ProcessTarget):
     noun = "a WSGI application"
 
     @classmethod
-    def from_words(cls, words: Sequence[str], options: TargetOptions) -> "WsgiTarget":
+    def from_words(cls, words: Sequence[str], options: TargetOptions = NO_OPTIONS) -> "WsgiTarget":
         """The application of this name."""
         if len(words) != 1 or ":" not in words[0]:
             raise InputError(f"{' '.join(words)!r}: right is wsgi://MODULE:NAME")

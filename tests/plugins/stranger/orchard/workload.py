@@ -13,6 +13,8 @@ class SortingParameters(Section):
 
     rows: Annotated[WholeNumber, Field(ge=1)] = 1000
     """How many rows are sorted."""
+    columns: Annotated[WholeNumber, Field(ge=1)] = 1
+    """How many numbers a row has."""
 
 
 class Sorting(Workload):
@@ -20,8 +22,6 @@ class Sorting(Workload):
 
     kind: Literal["sorting"]
     """Says that this workload sorts."""
-    columns: Annotated[WholeNumber, Field(ge=1)] = 1
-    """How many numbers a row has."""
 
     parameters = SortingParameters
     reported_metrics = ("sort_seconds",)
