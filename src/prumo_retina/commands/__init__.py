@@ -35,7 +35,13 @@ class RetinaGroup(LazyGroup):
         return super().get_command(ctx, cmd_name)
 
 
-@click.group(cls=RetinaGroup, package="prumo_retina.commands", summaries=COMMANDS, epilog=EPILOG)
+@click.group(
+    cls=RetinaGroup,
+    package="prumo_retina.commands",
+    summaries=COMMANDS,
+    epilog=EPILOG,
+    short_help="Grade fundus photographs for diabetic retinopathy.",
+)
 def command() -> None:
     """From fundus photographs to a referral: decision support for diabetic retinopathy.
 
