@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
 from prumo.http import SCHEMES, BrokenConnectionError, chunks, opened
 from prumo.progress import Advance, Silent
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     import io

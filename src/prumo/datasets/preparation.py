@@ -23,7 +23,7 @@ from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, InputError, StorageError, did_you_mean
 from prumo.files import write_whole
 from prumo.progress import Advance, Silent
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
 
 if TYPE_CHECKING:

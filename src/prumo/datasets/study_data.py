@@ -15,7 +15,7 @@ from prumo.datasets.preparation import Request, prepare
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import DataError
 from prumo.study.parameters import place
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -28,8 +28,8 @@ from prumo.study.rule import Rule, RuleError
 from prumo.study.settings import Adaptive
 from prumo.study.training_parameters import DATASETS
 from prumo.study.workload import RUN_PLACEHOLDERS, Command, Retina, Training, placeholders
-from prumo_worker.data.catalog import CATALOG, GENERATED
-from prumo_worker.metric_names import RETINA_METRICS, TRAINING_METRICS
+from prumo_worker.data import CATALOG, GENERATED
+from prumo_worker.journal import RETINA_METRICS, TRAINING_METRICS
 from prumo_worker.networks import NetworkError, network
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from prumo.study.problem import describe
 from prumo.study.retina_parameters import RetinaParameters
 from prumo.study.training_parameters import TrainingParameters
 from prumo.study.workload import Training
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from prumo.errors import did_you_mean
 from prumo.study.network import names_file
 from prumo.study.section import Number, Section, Text, Truth, WholeNumber, refused
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.networks import NAMES as NETWORKS
 from prumo_worker.recipe import Recipe
