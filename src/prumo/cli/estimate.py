@@ -19,7 +19,7 @@ from prumo.report.forecast import estimate_sentences
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.study.network import find_network
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
 
