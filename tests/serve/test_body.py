@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from prumo_serve.server.body import CONTENT_TYPES, BodyImages, BodyLimits, images_in
+from prumo_serve.server.bodies import CONTENT_TYPES, BodyImages, BodyLimits, images_in
 from prumo_serve.server.refusal import Refusal
 
 LIMITS = BodyLimits(images=3, pixels=100)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from prumo_serve.server.routes import all_routes
+from prumo_serve.server.app import all_routes
 from support.described_answer import check_schemas, problems
 from support.model_packages import write_colour_package
 from support.served_process import PATIENCE_SECONDS, served_process

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol
 
 from prumo.errors import InputError, PrumoError
-from prumo_serve.runtimes.memory import give_memory_back
+from prumo_serve.runtimes.memory import release_freed_memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,5 +78,5 @@ def load_network(path: Path, runtime: RuntimeName, resources: Resources) -> Load
         raise InputError(f"there is no network {path}")
     module = import_module(f"prumo_serve.runtimes.{_MODULES[runtime]}")
     network: LoadedNetwork = module.load(path, resources)
-    give_memory_back()
+    release_freed_memory()
     return network

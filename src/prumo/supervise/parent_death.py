@@ -1,0 +1,96 @@
+"""Processes that end when their parent ends, however it ends.
+
+`die_with_parent()` is for a process that is Python already, right after a fork;
+`dies_with_parent(command)` wraps any other command. As a script:
+
+    python -P -m prumo.supervise.parent_death [--parent PID] [--group] COMMAND…
+
+It becomes the command by `exec`. With `--group` it stays in between as the leader of a process
+group, and when its parent ends it kills the group: the command's own children too.
+
+Linux only. Other systems do not report the death of a parent: there the command is run all the
+same, and may outlive a parent that is killed. Standard library only, so that it starts fast.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> None:
+    """Have the kernel send a signal to this process, also after an exec, when its parent ends.
+
+    The parent counts as ended when the thread that started this process ends.
+
+    Args:
+        parent: the parent's process number, by which one that ended before this call is
+            noticed. By default the parent of this moment.
+        death: the signal.
+    """
+    if sys.platform != "linux":
+        return
+    expected = os.getppid() if parent is None else parent
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
+    if os.getppid() != expected:
+        os.kill(os.getpid(), death)
+
+
+def dies_with_parent(command: Sequence[str], *, group: bool = False) -> list[str]:
+    """The command, wrapped so that it ends with the process that calls this and starts it.
+
+    Args:
+        command: the words.
+        group: Kill its children too. The process must then be started as the leader of a group
+            (`process_group=0` or `start_new_session=True`).
+    """
+    # By its path: no site-packages to look through, and no PYTHONPATH that could mislead.
+    script = [sys.executable, "-I", "-S", str(Path(__file__).absolute())]
+    return [*script, "--parent", str(os.getpid()), *(["--group"] if group else []), *command]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Become the command, or run it and give its exit code."""
+    words = list(arguments)
+    parent = None
+    if words[:1] == ["--parent"] and words[1:2] and words[1].isdecimal():
+        parent, words = int(words[1]), words[2:]
+    group = words[:1] == ["--group"]
+    command = words[1:] if group else words
+    if not command or command[0].startswith("--"):
+        sys.stderr.write("usage: parent_death [--parent PID] [--group] COMMAND...\n")
+        return 2
+    if group:
+        return _run_in_group(command, parent)
+    die_with_parent(parent)
+    try:
+        os.execvp(command[0], command)  # noqa: S606 (without a shell, as wanted)
+    except OSError as error:
+        sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
+        return 127
+
+
+def _run_in_group(command: Sequence[str], parent: int | None) -> int:
+    signal.signal(signal.SIGTERM, _kill_group)
+    # An interrupt is the command's to handle; a handler, unlike SIG_IGN, is not inherited by it.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    die_with_parent(parent)
+    return subprocess.call(command, close_fds=False)
+
+
+def _kill_group(*_: object) -> None:
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
