@@ -126,10 +126,15 @@ class OpenInferenceError(Body):
     error: str
 
 
-class ListedError(Body):
+class NamedImage(Body):
+    """An image that has a name."""
+
+    name: Annotated[str, Field(description="As the sender calls the image.")] = ""
+
+
+class ListedError(NamedImage):
     """One image of several that cannot be read."""
 
-    name: str = ""
     error: ErrorDetail
 
 
@@ -172,7 +177,6 @@ class Latencies(Body):
 class Envelope(Body):
     """What the server adds to a task's answer."""
 
-    name: Annotated[str, Field(description="As the sender calls the image.")] = ""
     heat_map: Annotated[
         str | None,
         Field(
@@ -186,6 +190,12 @@ class Envelope(Body):
     model: ModelName
     timings: Timings
     batch_size: Annotated[int, Field(ge=0)]
+
+
+class PredictionList(Body):
+    """A prediction or an error for each image."""
+
+    predictions: list[Any]
 
 
 @dataclass(frozen=True)
@@ -215,15 +225,17 @@ def prediction_models(manifest: Manifest, answer: type[BaseModel]) -> Prediction
         name=Literal[manifest.name],
         version=Literal[manifest.version],
     )
-    listed: Any = create_model("ListedPrediction", __base__=(Envelope, answer), model=name)
+    # JSON has the fields of the last base first.
+    bases = (Envelope, answer, NamedImage)
+    listed: Any = create_model("ListedPrediction", __base__=bases, model=name)
     return PredictionModels(
         one=create_model(
-            "Prediction", __base__=(Latencies, Envelope, answer), model=name, timings=TotalTimings
+            "Prediction", __base__=(Latencies, *bases), model=name, timings=TotalTimings
         ),
         listed=listed,
         several=create_model(
             "Predictions",
-            __base__=Latencies,
+            __base__=(Latencies, PredictionList),
             predictions=Annotated[list[listed | ListedError], Field(min_length=1)],
         ),
         ready=create_model("Ready", __base__=Ready, model=name),

@@ -94,8 +94,8 @@ class Inference(BaseModel):
 
     model_name: _Named
     model_version: str
-    id: str = ""
     outputs: Annotated[list[Tensor], Field(min_length=1)]
+    id: str = ""
 
 
 async def server_metadata(_request: Request) -> ModelResponse:
