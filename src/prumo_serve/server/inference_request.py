@@ -111,6 +111,7 @@ def inference_request(form: ModelForm) -> type[InferenceRequest]:
         inputs=Annotated[
             list[Annotated[images | numbers, Field(discriminator="datatype")]],
             Field(min_length=1, max_length=1),
+            DescribedAs(Annotated[list[images | numbers], Field(min_length=1, max_length=1)]),
         ],
     )
 

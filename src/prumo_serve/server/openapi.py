@@ -75,9 +75,9 @@ class _Schemas(GenerateJsonSchema):
 def openapi_document(model: ServedModel, limits: Limits) -> dict[str, Any]:
     """The description of a server of this model with these limits."""
     manifest = model.manifest
-    asked = inference_request(model_form(manifest))
+    infer = _request_schema(inference_request(model_form(manifest)))
     models: list[type[BaseModel]] = [
-        *(Error, OpenInferenceError, EncodedImage, Instances, asked, Document),
+        *(Error, OpenInferenceError, Document),
         *(model.predictions.ready, model.predictions.one, model.predictions.several),
         *(Server, Live, ServerReady, ModelMetadata, Inference),
     ]
@@ -101,9 +101,10 @@ def openapi_document(model: ServedModel, limits: Limits) -> dict[str, Any]:
             "/v2/health/ready": _get(
                 "ready", "Whether inference would be answered.", "ServerReady", 503, is_v2=True
             ),
-            **_model_paths("/v2/models/{name}", name=manifest.name),
+            **_model_paths("/v2/models/{name}", infer, name=manifest.name),
             **_model_paths(
                 "/v2/models/{name}/versions/{version}",
+                infer,
                 name=manifest.name,
                 version=manifest.version,
             ),
@@ -116,6 +117,24 @@ def openapi_document(model: ServedModel, limits: Limits) -> dict[str, Any]:
         },
         "components": {"schemas": schemas["$defs"]},
     }
+
+
+def _request_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """Of a request's body, without references: fuzzers hardly vary what stands behind one."""
+    schema = model.model_json_schema(schema_generator=_Schemas)
+    parts = schema.pop("$defs", {})
+    inlined: dict[str, Any] = _inlined(schema, parts)
+    return inlined
+
+
+def _inlined(schema: Any, parts: dict[str, Any]) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(schema, list):
+        return [_inlined(one, parts) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _inlined(parts[schema["$ref"].rpartition("/")[2]], parts)
+    return {key: _inlined(value, parts) for key, value in schema.items()}
 
 
 def _schema(name: str) -> dict[str, Any]:
@@ -160,7 +179,7 @@ def _get(
     return {"get": operation}
 
 
-def _model_paths(path: str, **parts: str) -> dict[str, Any]:
+def _model_paths(path: str, body: dict[str, Any], **parts: str) -> dict[str, Any]:
     """With a version or without one, which is the same: only one is served."""
     suffix = "_version" if "version" in parts else ""
     parameters = [
@@ -174,8 +193,7 @@ def _model_paths(path: str, **parts: str) -> dict[str, Any]:
         _schema("Inference"),
     )
     infer["responses"] |= _refused(404, *_BODY_ERRORS, is_v2=True)
-    content = {_JSON: {"schema": _schema("InferenceRequest")}}
-    infer["requestBody"] = {"required": True, "content": content}
+    infer["requestBody"] = {"required": True, "content": {_JSON: {"schema": body}}}
     metadata = ("What it takes and gives.", "ModelMetadata", 404, 503)
     ready = ("Whether it would answer.", "ServerReady", 404, 503)
     return {
@@ -243,7 +261,7 @@ def _contents() -> dict[str, Any]:
                 "(height, width, 3) or (images, height, width, 3).",
             }
         },
-        _JSON: {"schema": {"anyOf": [_schema("EncodedImage"), _schema("Instances")]}},
+        _JSON: {"schema": {"anyOf": [_request_schema(one) for one in (EncodedImage, Instances)]}},
         "multipart/form-data": {
             "schema": {
                 "type": "object",
