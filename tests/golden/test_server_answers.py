@@ -20,9 +20,8 @@ from support.served_process import served_process
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from served_process import Answer, ServedProcess
-
     from conftest import Prumo
+    from support.served_process import Answer, ServedProcess
 
 ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 COLOURS = {"red": (220, 20, 20), "blue": (20, 20, 220)}

@@ -81,39 +81,37 @@ def model_form(manifest: Manifest) -> ModelForm:
 @lru_cache(maxsize=1)
 def inference_request(form: ModelForm) -> type[InferenceRequest]:
     """The body of a request, with the model's own input and outputs."""
-    output: Any = create_model("WantedOutput", name=Literal[form.outputs])
-    images = _input_model(
+    name: dict[str, Any] = {"name": Literal[form.outputs]}
+    output: Any = create_model("WantedOutput", **name)
+    images: Any = _input_model(
         form.tensor,
         _BYTES,
         (),
         Annotated[list[Base64], Field(min_length=1)],
         "JPEG or PNG images in base64, as many as the shape says.",
     )
-    numbers = _input_model(
+    numbers: Any = _input_model(
         form.tensor,
         form.datatype,
         form.shape,
         Annotated[list[Any], Field(min_length=1, max_length=MOST_IMAGES * prod(form.shape))],
         f"{form.note} Flat or nested, as many as the shape says.",
     )
-    return create_model(
-        "InferenceRequest",
-        __base__=InferenceRequest,
-        outputs=(
-            Annotated[
-                list[output],
-                Field(min_length=1, max_length=len(form.outputs)),
-                AfterValidator(_each_once),
-            ]
-            | None,
-            None,
-        ),
-        inputs=Annotated[
-            list[Annotated[images | numbers, Field(discriminator="datatype")]],
+    either: Any = images | numbers
+    wanted = Annotated[
+        list[output],
+        Field(min_length=1, max_length=len(form.outputs)),
+        AfterValidator(_each_once),
+    ]
+    fields: dict[str, Any] = {
+        "outputs": (wanted | None, None),
+        "inputs": Annotated[
+            list[Annotated[either, Field(discriminator="datatype")]],
             Field(min_length=1, max_length=1),
-            DescribedAs(Annotated[list[images | numbers], Field(min_length=1, max_length=1)]),
+            DescribedAs(Annotated[list[either], Field(min_length=1, max_length=1)]),
         ],
-    )
+    }
+    return create_model("InferenceRequest", __base__=InferenceRequest, **fields)
 
 
 def _each_once(outputs: list[Any]) -> list[Any]:
@@ -128,15 +126,14 @@ def _input_model(
     count = Annotated[int, Field(ge=1, le=MOST_IMAGES)]
     shape: Any = tuple[(count, *(Literal[length] for length in image))]  # type: ignore[misc] # made here
     length = Annotated[int, Field(strict=True, ge=1)]
-    return create_model(
-        f"{datatype}Input",
-        __doc__=description,
-        # In the order in which they are checked; the numbers and images themselves come last.
-        name=Literal[tensor],
-        datatype=Literal[datatype],
-        data=Annotated[list[Any], DescribedAs(data)],
-        shape=Annotated[list[length], Field(min_length=1), DescribedAs(shape)],
-    )
+    # In the order in which they are checked; the numbers and images themselves come last.
+    fields: dict[str, Any] = {
+        "name": Literal[tensor],
+        "datatype": Literal[datatype],
+        "data": Annotated[list[Any], DescribedAs(data)],
+        "shape": Annotated[list[length], Field(min_length=1), DescribedAs(shape)],
+    }
+    return create_model(f"{datatype}Input", __doc__=description, **fields)
 
 
 def tensor_request(body: bytes, form: ModelForm) -> TensorRequest:

@@ -113,7 +113,7 @@ async def _listed(
     image: BodyImage, outcome: Outcome | BadImageError, options: RequestOptions, service: Service
 ) -> BaseModel:
     """One of several; an image that cannot be read does not spoil the others."""
-    name = {"name": image.name} if image.name else {}
+    name: dict[str, Any] = {"name": image.name} if image.name else {}
     if isinstance(outcome, BadImageError):
         message = options.language.say(outcome.sentence)
         error = ErrorDetail.model_construct(kind=outcome.kind, message=message)
@@ -152,7 +152,7 @@ def _prediction_fields(
     return fields
 
 
-def _timings(outcome: Outcome) -> dict[str, float]:
+def _timings(outcome: Outcome) -> dict[str, Any]:
     return {
         "decode_seconds": round(outcome.prepared.decode_seconds, 6),
         "preprocess_seconds": round(outcome.prepared.preprocess_seconds, 6),
@@ -177,7 +177,7 @@ def _why_no_heat_map(model: ServedModel) -> Message:
     return Message("the photograph cannot be judged, so that there is nothing to show")
 
 
-def _latencies(outcomes: Sequence[Outcome | BadImageError], began: float) -> dict[str, float]:
+def _latencies(outcomes: Sequence[Outcome | BadImageError], began: float) -> dict[str, Any]:
     """As clients of earlier servers expect them: in seconds."""
     predictions = [one.predict_seconds for one in outcomes if not isinstance(one, BadImageError)]
     return {

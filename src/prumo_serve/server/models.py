@@ -219,12 +219,11 @@ def prediction_models(manifest: Manifest, answer: type[BaseModel]) -> Prediction
         manifest: Of the model.
         answer: The task's answer to one image; its fields stand beside those of the envelope.
     """
-    name: Any = create_model(
-        "Model",
-        __base__=ModelName,
-        name=Literal[manifest.name],
-        version=Literal[manifest.version],
-    )
+    known: dict[str, Any] = {
+        "name": Literal[manifest.name],
+        "version": Literal[manifest.version],
+    }
+    name: Any = create_model("Model", __base__=ModelName, **known)
     # JSON has the fields of the last base first.
     bases = (Envelope, answer, NamedImage)
     listed: Any = create_model("ListedPrediction", __base__=bases, model=name)

@@ -176,7 +176,7 @@ async def infer(request: Request) -> ModelResponse:
                 ]
             )
     answers = [_numbered_answer(number, manifest, one) for number, one in enumerate(outcomes)]
-    identifier = {} if asked.identifier is None else {"id": asked.identifier}
+    identifier: dict[str, Any] = {} if asked.identifier is None else {"id": asked.identifier}
     return ModelResponse(
         Inference.model_construct(
             model_name=manifest.name,
