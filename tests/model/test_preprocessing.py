@@ -299,7 +299,7 @@ def test_threads_may_share_one_preprocessing() -> None:
 def test_a_server_imports_nothing_heavy_to_prepare_photographs() -> None:
     program = (
         "import sys, prumo_retina.fundus.preprocessing, prumo_serve.preprocessing.image, "
-        "prumo_retina.task, prumo_serve.heat_map, prumo_serve.server.body.form;"
+        "prumo_retina.task, prumo_serve.heat_map, prumo_serve.server.bodies;"
         "print(*sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)

@@ -28,11 +28,11 @@ from support.runtime_networks import (
 )
 
 if TYPE_CHECKING:
-    from prumo_serve.manifest import RuntimeName
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from conftest import FrameworkPython
+    from prumo_serve.manifest import RuntimeName
 
     NetworkFiles = Callable[[RuntimeName], Path]
 

@@ -101,62 +101,6 @@ class TestHeaders:
         assert (reply.status, reply.kind) == (400, "malformed")
 
 
-class TestLengths:
-    @pytest.mark.parametrize("length", [b"-1", b"1e3", b"0x10", b"1 2", b"9" * 30, b"\xb2"])
-    def test_that_are_no_number_of_bytes_are_refused(
-        self, server: ServedProcess, length: bytes
-    ) -> None:
-        (reply,) = said(server, request(b"Content-Length: " + length) + b"abc")
-
-        assert reply.status in {400, 413}
-
-    def test_that_contradict_each_other_are_refused(self, server: ServedProcess) -> None:
-        two = request(b"Content-Length: 3", b"Content-Length: 4") + b"abcd"
-        both = request(b"Content-Length: 4", b"Transfer-Encoding: chunked") + b"0\r\n\r\n"
-
-        assert [reply.status for reply in said(server, two)] == [400]
-        assert [reply.status for reply in said(server, both)] == [400]
-
-    def test_that_are_too_short_make_the_rest_a_bad_request(self, server: ServedProcess) -> None:
-        content = jpeg()
-        sent = request(b"Content-Length: %d" % (len(content) - 2)) + content
-
-        statuses = [reply.status for reply in said(server, sent)]
-        assert statuses[-1] == 400
-        assert len(statuses) in {1, 2}
-
-    def test_that_are_too_long_end_with_the_sender(self, server: ServedProcess) -> None:
-        with connected(server) as connection:
-            connection.sendall(request(b"Content-Length: 900000") + jpeg())
-            connection.shutdown(socket.SHUT_WR)
-            assert replies(connection) == []
-
-
-class TestChunks:
-    def test_make_a_body_however_they_are_cut(self, server: ServedProcess) -> None:
-        pieces = b"".join(b"1;x=y\r\n%c\r\n" % byte for byte in jpeg())
-        head = request(b"Transfer-Encoding: chunked", CLOSE)
-
-        (reply,) = said(server, head, pieces, b"0\r\nX-Trailer: a\r\n\r\n")
-        assert reply.status == 200
-
-    @pytest.mark.parametrize(
-        "chunks",
-        [b"zz\r\n", b"-5\r\nabcde\r\n", b"5\r\nabc\r\n0\r\n\r\n", b"f" * 30 + b"\r\n"],
-        ids=["no number", "negative", "too short", "enormous"],
-    )
-    def test_of_a_wrong_length_are_refused(self, server: ServedProcess, chunks: bytes) -> None:
-        (reply,) = said(server, request(b"Transfer-Encoding: chunked"), chunks)
-
-        assert reply.status in {400, 408, 413}
-
-    def test_without_end_are_413(self, server: ServedProcess) -> None:
-        piece = b"10000\r\n" + bytes(0x10000) + b"\r\n"
-
-        (reply,) = said(server, request(b"Transfer-Encoding: chunked"), *[piece] * 40)
-        assert reply.status == 413
-
-
 class TestSenders:
     def test_who_send_many_requests_at_once_are_answered_in_order(
         self, server: ServedProcess

@@ -64,12 +64,10 @@ class TestTheBeginning:
         script = """
 import sys
 from pathlib import Path
-from prumo.cli import serve
+from prumo_serve.commands import serve
 from prumo_serve.package import open_package
-from prumo_serve.server import app, lifecycle, service
-from prumo_serve.server.model import living
+from prumo_serve.server import app, engine, http_server, service
 from prumo_serve.server.model_holder import loaded_model
-from prumo_serve.server.work import engine, prediction
 from prumo_serve.server.settings import Settings
 loaded_model(open_package(Path(sys.argv[1])), Settings(Path(sys.argv[1])))
 print(*{name.partition(".")[0] for name in sys.modules})

@@ -102,7 +102,7 @@ def test_an_idle_connection_between_requests_is_kept(server: ServedProcess) -> N
     connection.close()
 
 
-def test_a_full_line_is_429_and_everybody_else_is_answered(
+def test_a_full_queue_is_429_and_everybody_else_is_answered(
     server: ServedProcess, image: bytes
 ) -> None:
     with ThreadPoolExecutor(8) as pool:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from prumo_serve.server.routes import all_routes
+from prumo_serve.server.app import all_routes
 from support.described_answer import check_schemas, problems
 from support.model_packages import write_colour_package
 from support.served_process import PATIENCE_SECONDS, served_process
@@ -213,7 +213,7 @@ class TestInvocations:
         assert answer.document["error"]["message"]
 
     @pytest.mark.parametrize("query", ["?heat_map=perhaps", "?lang=tlh"])
-    def test_a_wish_for_what_there_is_not_is_refused(
+    def test_an_option_that_does_not_exist_is_refused(
         self, server: ServedProcess, query: str
     ) -> None:
         assert invoke(server, "image/jpeg", picture(RED), query).status == 422
@@ -270,14 +270,17 @@ class TestPaths:
         assert (answer.status, error_kind(answer)) == (404, "not_found")
         assert b"maria" not in answer.body
 
-    @pytest.mark.parametrize(("method", "path"), [("GET", "/invocations"), ("PUT", "/ping")])
+    @pytest.mark.parametrize(
+        ("method", "path", "allowed"),
+        [("GET", "/invocations", "POST"), ("PUT", "/ping", "GET, HEAD")],
+    )
     def test_another_method_is_405_and_says_which_are_right(
-        self, server: ServedProcess, method: str, path: str
+        self, server: ServedProcess, method: str, path: str, allowed: str
     ) -> None:
         answer = server.ask(method, path)
 
         assert answer.status == 405
-        assert answer.headers["allow"]
+        assert answer.headers["allow"] == allowed
 
 
 class TestOpenInference:

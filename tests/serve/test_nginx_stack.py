@@ -19,8 +19,8 @@ import pytest
 from PIL import Image
 
 from prumo.errors import UnavailableError
+from prumo_serve.server import nginx
 from prumo_serve.server.settings import Settings
-from prumo_serve.server.stacks import nginx
 from support.model_packages import write_colour_package
 from support.served_process import PATIENCE_SECONDS, served_process
 from support.slow_network import SlowColourNetwork

@@ -18,7 +18,7 @@ from prumo_retina.fundus.quality import Quality, Verdict
 from prumo_retina.prediction.prediction import Prediction
 from prumo_retina.prediction.report import worklist
 from prumo_retina.referral import Urgency
-from prumo_serve.server.routes.page import _answer, accepted_language
+from prumo_serve.server.app import accepted_language, page_response
 from prumo_serve.server.service import Service
 from prumo_serve.server.settings import Settings
 from support.fundus_factory import fundus, no_fundus
@@ -464,7 +464,7 @@ def test_the_page_comes_in_the_browsers_language(retina: ServedProcess) -> None:
 
 
 def test_while_the_model_is_loaded_the_page_says_so_and_asks_again() -> None:
-    answer = _answer(Service(Settings(Path("not-loaded"))), "pt-BR")
+    answer = page_response(Service(Settings(Path("not-loaded"))), "pt-BR")
     words = bytes(answer.body).decode()
     assert answer.status_code == 503
     assert "O modelo está sendo carregado" in words

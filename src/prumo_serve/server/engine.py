@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from prumo_serve.server.queue import Job, Line, Outcome, abandon, settle
+from prumo_serve.server.queue import Job, Outcome, RequestQueue, abandon, settle
 from prumo_serve.server.refusal import not_ready, took_too_long, waited_too_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prumo_serve.preprocessing.decoding import BadImageError
-    from prumo_serve.server.model_holder import LivingModel
+    from prumo_serve.server.model_holder import ModelHolder
     from prumo_serve.server.settings import Settings
     from prumo_serve.task import PreparedImage
 
@@ -32,12 +32,12 @@ class Engine:
     """A fixed number of threads, and nothing else that computes."""
 
     def __init__(
-        self, model: LivingModel, settings: Settings, count: Callable[[Outcome], None]
+        self, model: ModelHolder, settings: Settings, count: Callable[[Outcome], None]
     ) -> None:
         self._model = model
         self._count = count
         self._timeout_seconds = settings.limits.timeout_seconds
-        self._line = Line(settings)
+        self._queue = RequestQueue(settings)
         self._threads = [
             threading.Thread(target=self._work, name=f"prumo-worker-{number}", daemon=True)
             for number in range(1, settings.workers + 1)
@@ -47,8 +47,8 @@ class Engine:
 
     @property
     def waiting_images(self) -> int:
-        """Those that were let in and are not being computed yet."""
-        return self._line.waiting_images
+        """Those that were accepted and are not being computed yet."""
+        return self._queue.waiting_images
 
     async def ask(
         self, images: Sequence[bytes | np.ndarray], *, heat_maps: bool = False
@@ -56,19 +56,19 @@ class Engine:
         """What the network says of each image, or why that one cannot be read.
 
         Raises:
-            Refusal: The line is full, the time is over, or the network has failed.
+            Refusal: The queue is full, the time is over, or the network has failed.
         """
-        self._let_in(len(images))
+        self._reserve(len(images))
         jobs = [Job(image, heat_maps) for image in images]
         for job in jobs:
-            self._line.put_call(partial(self._prepare, job))
+            self._queue.put_call(partial(self._prepare, job))
         return await self._outcomes(jobs)
 
     async def ask_prepared(self, images: Sequence[PreparedImage]) -> list[Outcome | BadImageError]:
         """The same of images that are in the network's form already."""
-        self._let_in(len(images))
+        self._reserve(len(images))
         jobs = [Job(None, wants_heat_map=False, prepared=image) for image in images]
-        self._line.put_ready(jobs)
+        self._queue.put_ready(jobs)
         return await self._outcomes(jobs)
 
     async def call(self, function: Callable[[], _Result]) -> _Result:
@@ -79,7 +79,7 @@ class Engine:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
-        self._line.put_call(partial(_call, function, loop, future))
+        self._queue.put_call(partial(_call, function, loop, future))
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await future
@@ -93,15 +93,15 @@ class Engine:
 
     def close(self) -> None:
         """Do what is still to be done, then end; what nobody waits for may be left undone."""
-        self._line.close()
+        self._queue.close()
         end = monotonic() + _END_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, end - monotonic()))
 
-    def _let_in(self, images: int) -> None:
+    def _reserve(self, images: int) -> None:
         if self._model.is_broken:
             raise not_ready("the network has failed and is being loaded again")
-        self._line.let_in(images)
+        self._queue.reserve(images)
 
     async def _outcomes(self, jobs: Sequence[Job]) -> list[Outcome | BadImageError]:
         try:
@@ -121,7 +121,7 @@ class Engine:
         return outcomes
 
     def _work(self) -> None:
-        while (task := self._line.take()) is not None:
+        while (task := self._queue.take()) is not None:
             if isinstance(task, list):
                 self._compute([job for job in task if not job.is_abandoned])
             else:
@@ -130,23 +130,23 @@ class Engine:
     def _prepare(self, job: Job) -> None:
         """Decode an image; one that the network should not judge is settled already."""
         if job.is_abandoned or job.image is None:
-            self._line.leave()
+            self._queue.release()
             return
         job.stop_waiting()
         try:
             prepared = self._model.current.preprocessing.prepared(job.image)
         except Exception as error:  # noqa: BLE001 (a worker must outlive whatever an image does)
-            self._line.leave()
+            self._queue.release()
             settle(job, error)
             return
         job.image = None
         if prepared.pixels is None:
-            self._line.leave()
+            self._queue.release()
             settle(job, Outcome(prepared, None, None, job.queue_seconds, 0.0, 0))
             return
         job.prepared = prepared
         job.wait_again()
-        self._line.put_decoded(job)
+        self._queue.put_decoded(job)
 
     def _compute(self, jobs: Sequence[Job]) -> None:
         for job in jobs:

@@ -1,4 +1,4 @@
-"""What the server tells of itself: one line for each event, plain or JSON.
+"""The log of the server: one line for each event, plain or JSON.
 
 Never bodies, names of files or values of headers: they may be of a patient.
 """
@@ -30,7 +30,7 @@ def set_up_log(log_format: LogFormat, level: LogLevel) -> None:
     _LOG.handlers = [handler]
     _LOG.propagate = False
     _LOG.setLevel(level.upper())
-    # Its own lines would tell the same again; what it calls an error is a defect.
+    # Its own lines would say the same again; what it calls an error is a defect.
     uvicorn = logging.getLogger("uvicorn")
     uvicorn.handlers = [handler]
     uvicorn.propagate = False
@@ -38,7 +38,7 @@ def set_up_log(log_format: LogFormat, level: LogLevel) -> None:
 
 
 def log_event(text: str, fields: Mapping[str, object], level: int = logging.INFO) -> None:
-    """Tell of something that happened, with figures for programs."""
+    """Log something that happened, with figures for programs."""
     _LOG.log(level, text, extra={"fields": fields})
 
 
@@ -56,14 +56,14 @@ class RequestRecord:
 
 
 def log_request(record: RequestRecord) -> None:
-    """Tell of a request that has been answered."""
+    """Log a request that has been answered."""
     if _LOG.isEnabledFor(logging.INFO):
         milliseconds = f"{record.seconds * 1000:.1f} ms"
         log_event(f"{record.method} {record.route} {record.status} {milliseconds}", asdict(record))
 
 
 def log_failure(error: Exception) -> None:
-    """Tell why the server ends; the traceback only of what is no error of a user's."""
+    """Log why the server ends; the traceback only of what is no error of a user's."""
     _LOG.error("the model cannot be served: %s", error, exc_info=_unexpected(error))
 
 

@@ -75,7 +75,7 @@ class Metrics:
         )
         self._waiting_images = Gauge(
             "prumo_waiting_images",
-            "Images in line.",
+            "Images in the queue.",
             multiprocess_mode="livesum",
             registry=self._registry,
         )

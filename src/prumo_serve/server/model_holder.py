@@ -1,4 +1,4 @@
-"""The model that is served: opened, loaded and warmed."""
+"""The model that is served: loaded, warmed, and loaded again when its network has failed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prumo.supervise.backoff import Backoff
 from prumo_serve.manifest import MANIFEST_FILE
 from prumo_serve.package.content import require_unchanged
 from prumo_serve.probability import probabilities_of
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.server.models import prediction_models
 from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
+    from prumo_serve.server.models import PredictionModels
     from prumo_serve.server.settings import Settings
     from prumo_serve.task import Preprocessing
 
 
+_LOG = logging.getLogger("prumo_serve.server")
 HEAT_MAP_OUTPUT = "heat_map"
 """What the small network beside a network calls the map that it makes."""
 
@@ -41,6 +45,8 @@ class ServedModel:
     heat_map: LoadedNetwork | None
     """None where the package has none, or the settings want none."""
     preprocessing: Preprocessing
+    predictions: PredictionModels
+    """What its answers look like."""
 
     @property
     def manifest(self) -> Manifest:
@@ -103,7 +109,8 @@ def loaded_model(package: Package, settings: Settings) -> ServedModel:
         if heat_map:
             opened.callback(heat_map.close)
         made = preprocessing(manifest, settings.limits.pixels)
-        model = ServedModel(package, network, heat_map, made)
+        answers = prediction_models(manifest)
+        model = ServedModel(package, network, heat_map, made, answers)
         model.warm()
         opened.pop_all()
     return model
@@ -124,13 +131,7 @@ def _heat_map(package: Package, resources: Resources) -> LoadedNetwork | None:
     return load_network(path, described.network.runtime, resources)
 
 
-_LOG = logging.getLogger("prumo_serve.server")
-# Ours: a process that dies at once must not be started all the time.
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 30.0
-
-
-class LivingModel:
+class ModelHolder:
     """The model as it is now, and whether it still answers."""
 
     def __init__(self, model: ServedModel, settings: Settings) -> None:
@@ -143,7 +144,7 @@ class LivingModel:
     def is_answering(self) -> bool:
         """Whether it would answer now; a network that died unnoticed is loaded again."""
         if not self.is_broken and not self.current.is_ready:
-            self._renew()
+            self._reload()
         return not self.is_broken
 
     def examine(self) -> None:
@@ -151,37 +152,37 @@ class LivingModel:
         try:
             self.current.warm()
         except Exception:  # noqa: BLE001 (whatever it is, the network does not answer)
-            self._renew()
+            self._reload()
 
     def close(self) -> None:
         """Let go of the networks; the package stays."""
         self._is_closed.set()
         self.current.close_networks()
 
-    def _renew(self) -> None:
-        """Load the network again beside the workers, once however many notice its end."""
+    def _reload(self) -> None:
+        """Load the network again beside the workers, once however many notice its failure."""
         with self._lock:
             if self.is_broken:
                 return
             self.is_broken = True
-        threading.Thread(target=self._load_again, name="prumo-renewal", daemon=True).start()
+        threading.Thread(target=self._reload_until_loaded, name="prumo-reload", daemon=True).start()
 
-    def _load_again(self) -> None:
-        pause_seconds = _FIRST_PAUSE_SECONDS
-        while not self._is_closed.wait(pause_seconds):
+    def _reload_until_loaded(self) -> None:
+        # A process that dies at once must not be started all the time.
+        backoff = Backoff(first_seconds=0.5, longest_seconds=30.0)
+        while not self._is_closed.wait(backoff.delay()):
             try:
-                renewed = self._loaded_again()
+                loaded = self._loaded_unchanged()
             except Exception as error:  # noqa: BLE001 (it is tried again until the server ends)
                 _LOG.error("the network cannot be loaded again: %s", error)
-                pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
                 continue
-            failed, self.current = self.current, renewed
+            failed, self.current = self.current, loaded
             self.is_broken = False
             _LOG.warning("the network has been loaded again")
             failed.close_networks()
             return
 
-    def _loaded_again(self) -> ServedModel:
+    def _loaded_unchanged(self) -> ServedModel:
         package = self.current.package
         # Another model must not take its place unnoticed.
         require_unchanged(package.folder, package.manifest, package.folder)

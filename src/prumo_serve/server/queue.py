@@ -1,4 +1,4 @@
-"""What waits, and what is done next: the line in which requests stand."""
+"""The queue of requests: what waits, and what is computed next."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Call: TypeAlias = "Callable[[], None]"
 
 
-class Line:
+class RequestQueue:
     """Work for a fixed number of threads, none of which ever waits while there is some.
 
     First all that waits is decoded, then what is decoded is shared out in batches among the
@@ -44,11 +44,11 @@ class Line:
 
     @property
     def waiting_images(self) -> int:
-        """Those that were let in and are not being computed yet."""
+        """Those that were accepted and are not being computed yet."""
         return self._waiting_images
 
-    def let_in(self, images: int) -> None:
-        """Keep places for the images of a request.
+    def reserve(self, images: int) -> None:
+        """Reserve places for the images of a request.
 
         Raises:
             Refusal: There are not that many places, now or ever.
@@ -60,8 +60,8 @@ class Line:
                 raise queue_full(f"{self._waiting_images} images wait already; try again later")
             self._waiting_images += images
 
-    def leave(self) -> None:
-        """An image goes without having been computed."""
+    def release(self) -> None:
+        """Free the place of an image that is not computed."""
         with self._changed:
             self._waiting_images -= 1
 
@@ -173,12 +173,12 @@ def abandon(job: Job) -> None:
     """Nobody waits for it from now on; in the thread of its loop."""
     job.is_abandoned = True
     if job.future.done() and not job.future.cancelled():
-        # Otherwise asyncio would log a failure as unseen, though another of the request was told.
+        # Otherwise asyncio would log this failure as unseen, though the request raised another one.
         job.future.exception()
 
 
 def settle(job: Job, outcome: Outcome | Exception) -> None:
-    """Tell whoever waits; from any thread."""
+    """Hand the outcome to whoever waits; from any thread."""
     if not job.is_abandoned:
         job.loop.call_soon_threadsafe(_settle_here, job, outcome)
 

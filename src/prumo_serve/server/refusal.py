@@ -32,12 +32,12 @@ class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
         self.headers = headers
 
     def at(self, place: str) -> Refusal:
-        """The same, told of one of several that were sent: `instances[1]`."""
+        """The same, about one of several that were sent: `instances[1]`."""
         return Refusal(self.status, self.kind, f"{place}: {self}", self.headers)
 
     @property
     def document(self) -> dict[str, dict[str, str]]:
-        """As the body of the answer tells it."""
+        """As the body of the answer has it."""
         return {"error": {"kind": self.kind, "message": str(self)}}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prumo_serve.package import Package
     from prumo_serve.server.engine import Engine
     from prumo_serve.server.metrics import Metrics
-    from prumo_serve.server.model_holder import FileWatch, LivingModel, ServedModel
+    from prumo_serve.server.model_holder import FileWatch, ModelHolder, ServedModel
     from prumo_serve.server.queue import Outcome
     from prumo_serve.server.settings import Settings
 
@@ -41,7 +41,7 @@ class Service:
         self._act: Callable[[Exception], None] | None = None
         self._loading: threading.Thread | None = None
         self._package: Package | None = None
-        self._model: LivingModel | None = None
+        self._model: ModelHolder | None = None
         self._engine: Engine | None = None
         self._watch: FileWatch | None = None
 
@@ -91,7 +91,7 @@ class Service:
 
     @property
     def waiting_images(self) -> int:
-        """Those that were let in and are not being computed yet."""
+        """Those that were accepted and are not being computed yet."""
         return 0 if self._engine is None else self._engine.waiting_images
 
     @property
@@ -154,7 +154,7 @@ class Service:
         from prumo_serve.server.engine import Engine  # noqa: PLC0415
         from prumo_serve.server.model_holder import (  # noqa: PLC0415
             FileWatch,
-            LivingModel,
+            ModelHolder,
             loaded_model,
             model_files,
         )
@@ -165,14 +165,14 @@ class Service:
         served = loaded_model(package, self.settings)
         return_freed_memory()
         self._watch = watch
-        self._model = LivingModel(served, self.settings)
+        self._model = ModelHolder(served, self.settings)
         self._engine = Engine(self._model, self.settings, self._count_image)
-        self._tell_ready(served.manifest)
+        self._report_ready(served.manifest)
 
     def _count_image(self, outcome: Outcome) -> None:
         self.metrics.count_image(outcome)
 
-    def _tell_ready(self, manifest: Manifest) -> None:
+    def _report_ready(self, manifest: Manifest) -> None:
         seconds = monotonic() - self._began
         runtime = self.settings.runtime or manifest.network.runtime
         settings = self.settings

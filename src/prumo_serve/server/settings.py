@@ -1,4 +1,4 @@
-"""Settings from what a user and an environment say: flags first, then variables, then customs."""
+"""Settings of the server: flags first, then environment variables, then defaults."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ _LEVELS = {
     "info": "info",
     "warning": "warning",
     "error": "error",
-    # As Python numbers and names them, which is how SageMaker's own containers are told.
+    # As Python numbers and names them, which is how SageMaker's own containers are configured.
     "critical": "error",
     "10": "debug",
     "20": "info",

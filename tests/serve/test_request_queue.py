@@ -1,4 +1,4 @@
-"""The line in which requests stand: what is done next, and what is refused."""
+"""The queue of requests: what is computed next, and what is refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo_serve.server.queue import Job, Line, abandon, settle
+from prumo_serve.server.queue import Job, RequestQueue, abandon, settle
 from prumo_serve.server.refusal import Refusal, not_ready
 from prumo_serve.server.settings import Limits, Settings
 
@@ -25,10 +25,10 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
     made.close()
 
 
-def line(
+def queue_of(
     *, workers: int = 1, max_batch: int = 8, max_wait_seconds: float = 0.0, queue: int = 256
-) -> Line:
-    return Line(
+) -> RequestQueue:
+    return RequestQueue(
         Settings(
             Path("model"),
             workers=workers,
@@ -43,15 +43,15 @@ def jobs(count: int, loop: asyncio.AbstractEventLoop) -> list[Job]:
     return [Job(b"", wants_heat_map=False, loop=loop) for _ in range(count)]
 
 
-def taken(from_line: Line) -> int:
+def taken(queue: RequestQueue) -> int:
     """How many images the next batch has."""
-    task = from_line.take()
+    task = queue.take()
     assert isinstance(task, list)
     return len(task)
 
 
 def test_a_single_image_is_computed_at_once(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line()
+    waiting = queue_of()
     waiting.put_ready(jobs(1, loop))
 
     assert taken(waiting) == 1
@@ -60,14 +60,14 @@ def test_a_single_image_is_computed_at_once(loop: asyncio.AbstractEventLoop) -> 
 def test_what_waits_becomes_a_batch_but_no_larger_than_allowed(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    waiting = line(max_batch=4)
+    waiting = queue_of(max_batch=4)
     waiting.put_ready(jobs(6, loop))
 
     assert [taken(waiting), taken(waiting)] == [4, 2]
 
 
 def test_workers_share_what_waits(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line(workers=2, max_batch=8)
+    waiting = queue_of(workers=2, max_batch=8)
     waiting.put_ready(jobs(7, loop))
 
     assert [taken(waiting), taken(waiting)] == [4, 2]
@@ -76,7 +76,7 @@ def test_workers_share_what_waits(loop: asyncio.AbstractEventLoop) -> None:
 def test_decoding_comes_before_computing_until_all_workers_have_full_batches(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    waiting = line(workers=2, max_batch=2)
+    waiting = queue_of(workers=2, max_batch=2)
     waiting.put_call(lambda: None)
     waiting.put_ready(jobs(3, loop))
 
@@ -87,7 +87,7 @@ def test_decoding_comes_before_computing_until_all_workers_have_full_batches(
 
 
 def test_a_batch_waits_for_more_no_longer_than_it_may(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line(max_batch=3, max_wait_seconds=0.05)
+    waiting = queue_of(max_batch=3, max_wait_seconds=0.05)
     first = jobs(1, loop)
     waiting.put_ready(first)
 
@@ -95,14 +95,14 @@ def test_a_batch_waits_for_more_no_longer_than_it_may(loop: asyncio.AbstractEven
 
 
 def test_a_full_batch_waits_for_nothing(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line(max_batch=3, max_wait_seconds=3600)
+    waiting = queue_of(max_batch=3, max_wait_seconds=3600)
     waiting.put_ready(jobs(3, loop))
 
     assert taken(waiting) == 3
 
 
 def test_images_that_come_while_a_batch_waits_join_it(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line(max_batch=2, max_wait_seconds=3600)
+    waiting = queue_of(max_batch=2, max_wait_seconds=3600)
     waiting.put_ready(jobs(1, loop))
     later = threading.Timer(0.05, lambda: waiting.put_ready(jobs(1, loop)))
     later.start()
@@ -111,37 +111,37 @@ def test_images_that_come_while_a_batch_waits_join_it(loop: asyncio.AbstractEven
 
 
 def test_more_images_than_places_are_refused_for_now() -> None:
-    waiting = line(queue=3)
-    waiting.let_in(2)
+    waiting = queue_of(queue=3)
+    waiting.reserve(2)
 
     with pytest.raises(Refusal, match="2 images wait already") as refused:
-        waiting.let_in(2)
+        waiting.reserve(2)
     assert refused.value.status == 429
     assert refused.value.headers["retry-after"]
-    waiting.leave()
-    waiting.let_in(2)
+    waiting.release()
+    waiting.reserve(2)
 
 
 def test_a_request_that_could_never_have_places_is_too_large() -> None:
     with pytest.raises(Refusal) as refused:
-        line(queue=3).let_in(4)
+        queue_of(queue=3).reserve(4)
     assert refused.value.status == 413
 
 
 def test_places_are_free_again_once_images_are_computed(loop: asyncio.AbstractEventLoop) -> None:
-    waiting = line(queue=2)
-    waiting.let_in(2)
+    waiting = queue_of(queue=2)
+    waiting.reserve(2)
     waiting.put_ready(jobs(2, loop))
     waiting.take()
 
-    waiting.let_in(2)
+    waiting.reserve(2)
     assert waiting.waiting_images == 2
 
 
-def test_a_closed_line_gives_out_what_is_left_and_then_nothing(
+def test_a_closed_queue_gives_out_what_is_left_and_then_nothing(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
-    waiting = line(max_wait_seconds=3600)
+    waiting = queue_of(max_wait_seconds=3600)
     waiting.put_ready(jobs(1, loop))
     waiting.put_call(lambda: None)
     waiting.close()

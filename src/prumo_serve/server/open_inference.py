@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from starlette.responses import JSONResponse
+from pydantic import BaseModel, Field
 from starlette.routing import Route
 
 from prumo.version import __version__
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
 from prumo_serve.probability import ScoresError
-from prumo_serve.server.body import MOST_IMAGES
-from prumo_serve.server.body.tensor_request import (
-    DATATYPES,
-    image_shape,
-    input_note,
-    output_names,
-    tensor_request,
-)
 from prumo_serve.server.boundary import read_body
+from prumo_serve.server.inference_request import model_form, tensor_request
+from prumo_serve.server.models import Body, ModelResponse
 from prumo_serve.server.refusal import (
     Refusal,
     not_ready,
@@ -37,25 +31,78 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from prumo_serve.manifest import Manifest
-    from prumo_serve.server.body.tensor_request import TensorRequest
     from prumo_serve.server.queue import Outcome
     from prumo_serve.server.service import Service
     from prumo_serve.task import Answer, Task
 
 _OUTPUT_TYPES = {"probabilities": "FP32", "label": "BYTES"}
 
+_Named = Annotated[str, Field(min_length=1)]
 
-async def server_metadata(_request: Request) -> JSONResponse:
+
+class Server(BaseModel):
     """Who answers."""
-    return JSONResponse({"name": "prumo", "version": __version__, "extensions": []})
+
+    name: _Named
+    version: _Named
+    extensions: list[_Named]
 
 
-async def live(_request: Request) -> JSONResponse:
+class Live(BaseModel):
+    """The process answers."""
+
+    live: Literal[True] = True
+
+
+class ServerReady(BaseModel):
+    """Inference is answered."""
+
+    name: _Named = ""
+    ready: Literal[True] = True
+
+
+class Tensor(Body):
+    """A tensor's name and form, and in an answer its values."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+    data: list[Any] = Field(default_factory=list)
+
+
+class ModelMetadata(BaseModel):
+    """What the model takes and gives."""
+
+    name: _Named
+    versions: list[str]
+    platform: _Named
+    inputs: Annotated[list[Tensor], Field(min_length=1)]
+    outputs: Annotated[list[Tensor], Field(min_length=1)]
+    parameters: Annotated[
+        dict[str, str], Field(description="What the protocol has no other place for.")
+    ] = {}
+
+
+class Inference(BaseModel):
+    """The outputs of the model."""
+
+    model_name: _Named
+    model_version: str
+    outputs: Annotated[list[Tensor], Field(min_length=1)]
+    id: str = ""
+
+
+async def server_metadata(_request: Request) -> ModelResponse:
+    """Who answers."""
+    return ModelResponse(Server(name="prumo", version=__version__, extensions=[]))
+
+
+async def live(_request: Request) -> ModelResponse:
     """Whether the process answers at all."""
-    return JSONResponse({"live": True})
+    return ModelResponse(Live(live=True))
 
 
-async def ready(request: Request) -> JSONResponse:
+async def ready(request: Request) -> ModelResponse:
     """Whether inference would be answered.
 
     Raises:
@@ -64,43 +111,42 @@ async def ready(request: Request) -> JSONResponse:
     service: Service = request.app.state.service
     if reason := service.why_not_ready():
         raise not_ready(reason)
-    return JSONResponse({"ready": True})
+    return ModelResponse(ServerReady(ready=True))
 
 
-async def model_ready(request: Request) -> JSONResponse:
+async def model_ready(request: Request) -> ModelResponse:
     """The same, of the model by its name."""
     manifest = _manifest(request)
     await ready(request)
-    return JSONResponse({"name": manifest.name, "ready": True})
+    return ModelResponse(ServerReady(name=manifest.name, ready=True))
 
 
-async def model_metadata(request: Request) -> JSONResponse:
+async def model_metadata(request: Request) -> ModelResponse:
     """What the model takes and gives."""
     manifest = _manifest(request)
-    return JSONResponse(
-        {
-            "name": manifest.name,
-            "versions": [manifest.version],
-            "platform": manifest.network.runtime,
-            "inputs": [
-                {
-                    "name": manifest.input.tensor,
-                    "datatype": DATATYPES[manifest.input.dtype],
-                    "shape": [-1, *image_shape(manifest)],
-                }
-            ],
-            "outputs": [_described(name, manifest) for name in output_names(manifest)],
-            # The protocol names one datatype for a tensor; the other one stands here.
-            "parameters": {
-                "encoded_images": f"{manifest.input.tensor} is also taken as BYTES of the shape "
-                "[-1]: JPEG or PNG files in base64, which are prepared as in training",
-                "preprocessing": input_note(manifest),
-            },
-        }
+    form, task = model_form(manifest), task_named(manifest.task)
+    shapes = {name: [-1] for name in form.outputs}
+    shapes["probabilities"] = [-1, len(manifest.labels)]
+    metadata = ModelMetadata(
+        name=manifest.name,
+        versions=[manifest.version],
+        platform=manifest.network.runtime,
+        inputs=[Tensor(name=form.tensor, datatype=form.datatype, shape=[-1, *form.shape])],
+        outputs=[
+            Tensor(name=name, datatype=_datatype(name, task), shape=shapes[name])
+            for name in form.outputs
+        ],
+        # The protocol names one datatype for a tensor; the other one stands here.
+        parameters={
+            "encoded_images": f"{form.tensor} is also taken as BYTES of the shape "
+            "[-1]: JPEG or PNG files in base64, which are prepared as in training",
+            "preprocessing": form.note,
+        },
     )
+    return ModelResponse(metadata)
 
 
-async def infer(request: Request) -> JSONResponse:
+async def infer(request: Request) -> ModelResponse:
     """Answer tensors or encoded images with probabilities and labels.
 
     Raises:
@@ -113,22 +159,27 @@ async def infer(request: Request) -> JSONResponse:
         raise unsupported_type("the content type must be application/json")
     with service.bodies.share() as share:
         body = await read_body(request, service.settings.limits, share)
-        asked = await engine.call(partial(tensor_request, body, manifest, MOST_IMAGES))
+        asked = await engine.call(partial(tensor_request, body, model_form(manifest)))
         if asked.images:
             outcomes = await engine.ask(asked.images)
         else:
             outcomes = await engine.ask_prepared(
-                [_prepared(one, manifest) for one in asked.tensors]
+                [
+                    PreparedImage(one, None, manifest.input.width, manifest.input.height)
+                    for one in asked.tensors
+                ]
             )
-    answers = [_numbered(number, manifest, one) for number, one in enumerate(outcomes)]
-    document: dict[str, Any] = {
-        "model_name": manifest.name,
-        "model_version": manifest.version,
-        "outputs": _outputs(asked, answers, task_named(manifest.task)),
-    }
-    if asked.identifier is not None:
-        document["id"] = asked.identifier
-    return JSONResponse(document)
+    answers = [_numbered_answer(number, manifest, one) for number, one in enumerate(outcomes)]
+    task = task_named(manifest.task)
+    identifier: dict[str, Any] = {} if asked.identifier is None else {"id": asked.identifier}
+    return ModelResponse(
+        Inference.model_construct(
+            model_name=manifest.name,
+            model_version=manifest.version,
+            **identifier,
+            outputs=[_output(name, answers, task) for name in asked.outputs],
+        )
+    )
 
 
 _VERSION = "/v2/models/{name}/versions/{version}"
@@ -164,11 +215,7 @@ def _manifest(request: Request) -> Manifest:
     return manifest
 
 
-def _prepared(tensor: Any, manifest: Manifest) -> PreparedImage:  # noqa: ANN401 (a row of an array)
-    return PreparedImage(tensor, None, manifest.input.width, manifest.input.height)
-
-
-def _numbered(number: int, manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
+def _numbered_answer(number: int, manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
     try:
         return _answer(manifest, outcome)
     except Refusal as refusal:
@@ -189,16 +236,10 @@ def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
         raise wrong_values("the network has no answer to such numbers") from None
 
 
-def _outputs(asked: TensorRequest, answers: Sequence[Answer], task: Task) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "datatype": _datatype(name, task),
-            "shape": [len(answers), *([len(answers[0].labels)] if name == "probabilities" else [])],
-            "data": [value for one in answers for value in _values(name, one, task)],
-        }
-        for name in asked.outputs
-    ]
+def _output(name: str, answers: Sequence[Answer], task: Task) -> Tensor:
+    shape = [len(answers), len(answers[0].labels)] if name == "probabilities" else [len(answers)]
+    data = [value for one in answers for value in _values(name, one, task)]
+    return Tensor.model_construct(name=name, datatype=_datatype(name, task), shape=shape, data=data)
 
 
 def _values(name: str, answer: Answer, task: Task) -> Sequence[float | str | bool | None]:
@@ -209,8 +250,3 @@ def _values(name: str, answer: Answer, task: Task) -> Sequence[float | str | boo
 
 def _datatype(name: str, task: Task) -> str:
     return _OUTPUT_TYPES.get(name) or task.outputs[name]
-
-
-def _described(name: str, manifest: Manifest) -> dict[str, Any]:
-    shape = [-1, len(manifest.labels)] if name == "probabilities" else [-1]
-    return {"name": name, "datatype": _datatype(name, task_named(manifest.task)), "shape": shape}

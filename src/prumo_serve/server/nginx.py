@@ -22,9 +22,10 @@ from string import Template
 from typing import IO, TYPE_CHECKING
 
 from prumo.errors import PrumoError, UnavailableError
+from prumo.supervise.parent_death import dies_with_parent
 from prumo_serve.server.log import log_event, set_up_log
 from prumo_serve.server.refusal import Refusal, malformed, not_ready, too_large, took_too_long
-from prumo_serve.server.stacks.listening import listening_socket, tell_address
+from prumo_serve.server.stacks import listening_socket, report_address
 
 if TYPE_CHECKING:
     import socket
@@ -39,7 +40,7 @@ READY_FILE = "ready"
 """There from the first worker on that has loaded its model, which it describes."""
 DRAINING_FILE = "draining"
 """There while the server ends, and says that it is not ready."""
-# So much more than the workers have themselves, so that theirs is the error that is told.
+# So much more than the workers have themselves, so that theirs is the error that is answered.
 _ANSWER_MARGIN_SECONDS = 5
 
 # SageMaker wants it back with every answer.
@@ -126,7 +127,6 @@ SETTINGS_VARIABLE = "PRUMO_SERVE_SETTINGS"
 """Where a worker finds its settings, as `Settings.to_json` writes them."""
 FOLDER_VARIABLE = "PRUMO_SERVE_FOLDER"
 """Where it finds what it shares with NGINX."""
-_TETHER = Path(__file__).with_name("tether.py")
 # Debian keeps it where only root's PATH looks.
 _PROGRAM_FOLDERS = (os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin")
 _LOOK_SECONDS = 0.1
@@ -162,7 +162,7 @@ def run(settings: Settings) -> int:
         folder = Path(name)
         # NGINX's worker is another user where root starts it, and must reach the sockets.
         folder.chmod(0o711)
-        tell_address(listening, settings)
+        report_address(listening, settings)
         nginx = _started_nginx(program, settings, folder, listening)
         listening.close()
         gunicorn = _started_gunicorn(settings, folder)
@@ -204,7 +204,7 @@ def _started_nginx(
         stderr=subprocess.PIPE,
         pass_fds=[listening.fileno()],
     )
-    threading.Thread(target=_tell, args=[process.stderr], daemon=True).start()
+    threading.Thread(target=_pass_on, args=[process.stderr], daemon=True).start()
     return process
 
 
@@ -213,7 +213,7 @@ def _started_gunicorn(settings: Settings, folder: Path) -> subprocess.Popen[str]
     metrics.mkdir(mode=0o700)
     worker = replace(settings, model=settings.model.absolute(), workers=1)
     sockets = [f"unix:{worker_socket(folder, index)}" for index in range(settings.workers)]
-    words = [sys.executable, "-m", "gunicorn", "--config", f"python:{__package__}.gunicorn_pool"]
+    words = [sys.executable, "-m", "gunicorn", "--config", f"python:{__package__}.gunicorn"]
     return _started(
         [*words, "--workers", str(settings.workers), *(f"--bind={name}" for name in sockets)],
         {
@@ -234,7 +234,7 @@ def _started(
 ) -> subprocess.Popen[str]:
     """A process that ends with this one, and that Ctrl-C reaches only through this one."""
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", str(_TETHER), str(os.getpid()), *command],
+        dies_with_parent(command),
         env=dict(os.environ) | variables,
         stdin=subprocess.DEVNULL,
         stderr=stderr,
@@ -252,7 +252,7 @@ def _supervise(processes: Mapping[str, subprocess.Popen[str]], ending: threading
             if process.poll() is not None:
                 raise StackError(
                     f"{name} has ended with code {process.returncode}, so that nothing can be "
-                    "answered any more; why, it should have told above"
+                    "answered any more; its log above should say why"
                 )
 
 
@@ -285,7 +285,7 @@ def _set_by_signal(event: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(lines: IO[str]) -> None:
+def _pass_on(lines: IO[str]) -> None:
     """Pass on what NGINX says, in the form of the other lines and without who asked what."""
     for line in lines:
         if refusal := _REFUSAL_LINE.fullmatch(line):

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from prumo.errors import UnavailableError
 from prumo_serve.server.log import set_up_log
 from prumo_serve.server.service import Service
-from prumo_serve.server.stacks.listening import listening_socket, tell_address
+from prumo_serve.server.stacks import listening_socket, report_address
 
 if TYPE_CHECKING:
-    from prumo_serve.server.lifecycle import DrainingServer
+    from prumo_serve.server.http_server import DrainingServer
     from prumo_serve.server.settings import Settings
 
 
@@ -31,7 +31,7 @@ def run(settings: Settings) -> int:
         service.begin_loading()
         server = _server(service)
         service.on_failure(lambda _error: server.end_soon())
-        tell_address(listening, settings)
+        report_address(listening, settings)
         server.run(sockets=[listening])
     if service.failure is not None:
         raise service.failure
@@ -44,7 +44,7 @@ def run(settings: Settings) -> int:
 def _server(service: Service) -> DrainingServer:
     try:
         from prumo_serve.server.app import create_app  # noqa: PLC0415 (while the model loads)
-        from prumo_serve.server.lifecycle import DrainingServer  # noqa: PLC0415 (the same)
+        from prumo_serve.server.http_server import DrainingServer  # noqa: PLC0415 (the same)
     except ImportError as error:
         raise UnavailableError(
             f"the server needs {error.name}: pip install 'prumo[serve]'"
