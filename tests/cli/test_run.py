@@ -191,7 +191,7 @@ def test_an_adaptive_study_whose_metric_never_comes_says_so(prumo: Prumo, tmp_pa
     goal = {"metric": "los", "half_width_percent": 1, "minimum": 2, "maximum": 4}
     study = write_study(tmp_path, "echo '{{\"loss\": 1}}'", factors={"a": [0]}, replications=goal)
     told = prumo("run", study).stdout
-    assert "no run tells 'los'" in told
+    assert "no run reports 'los'" in told
     assert "did you mean 'loss'?" in told
 
 

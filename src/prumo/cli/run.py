@@ -163,28 +163,28 @@ class JsonProgress:
 def _as_dict(event: Event) -> dict[str, object]:
     match event:
         case StudyStarted():
-            told: dict[str, object] = {
+            content: dict[str, object] = {
                 "study": event.study,
                 "results": str(event.results),
                 "kept": event.kept,
                 "pending": [run.name for run in event.pending],
             }
         case Remark(text) | Activity(text):
-            told = {"text": text}
+            content = {"text": text}
         case RunStarted(run):
-            told = {"run": run.name, "factors": dict(run.scenario.factors)}
+            content = {"run": run.name, "factors": dict(run.scenario.factors)}
         case RunAdvanced(run, done, epochs):
-            told = {"run": run.name, "epochs_done": done, "epochs": epochs}
+            content = {"run": run.name, "epochs_done": done, "epochs": epochs}
         case RunEnded(record):
             fields = {"run", "verdict", "reason", "wall_seconds", "metrics"}
-            told = record.model_dump(mode="json", include=fields)
+            content = record.model_dump(mode="json", include=fields)
         case StudyEnded():
-            told = {
+            content = {
                 "results": str(event.results),
                 "verdicts": event.verdicts,
                 "interrupted": event.interrupted,
             }
-    return {"event": EVENT_NAMES[type(event)], **told}
+    return {"event": EVENT_NAMES[type(event)], **content}
 
 
 def _beginning(event: StudyStarted) -> str:
@@ -304,7 +304,7 @@ def _planned(run: Run, *, as_json: bool) -> str:
     """A run that would be started, in a line."""
     factors = dict(run.scenario.factors)
     if as_json:
-        told = {"event": "planned", "run": run.name, "factors": factors}
-        return json_text(told, indent=None)
+        content = {"event": "planned", "run": run.name, "factors": factors}
+        return json_text(content, indent=None)
     levels = " ".join(f"{name}={level}" for name, level in factors.items())
     return f"{run.name}\t{levels}"

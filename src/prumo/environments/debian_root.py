@@ -184,6 +184,6 @@ def _write_program(path: Path, words: Iterable[str]) -> None:
 
 
 def _packages(archives: Iterable[Path]) -> dict[str, str]:
-    """Names and versions as the file names tell them: `numpy_1%3a1.19.5-1_amd64.deb`."""
+    """Names and versions as the file names give them: `numpy_1%3a1.19.5-1_amd64.deb`."""
     parts = (unquote(archive.stem).split("_") for archive in archives)
     return {name: version for name, version, _ in parts}

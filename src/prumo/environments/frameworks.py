@@ -1,4 +1,4 @@
-"""The frameworks that Prumo knows, one file each, and how a user's words find one."""
+"""The frameworks that Prumo knows, and how a user's words find one."""
 
 from __future__ import annotations
 

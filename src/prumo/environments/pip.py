@@ -1,4 +1,4 @@
-"""Environments made by pip: a virtual environment from a lock, verified, and companion packages."""
+"""What pip does: it fills virtual environments, by the builds that suit a machine, and folders."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
 
 
 def advice_on(request: Request, source: VirtualEnvironment, build: str) -> str:
-    """What to tell a user who gets a build with GPU libraries for a machine without a GPU."""
+    """Advice for a user who gets a build with GPU libraries for a machine without a GPU."""
     if request.variant != CPU or "+" in build or not source.cpu_index:
         return ""
     return (
@@ -250,7 +250,7 @@ class VirtualEnvironment:
         ]
 
     def require(self, request: Request) -> None:
-        """Nothing but what comes with Python; which versions there are, pip tells at set-up."""
+        """Nothing but what comes with Python; pip lists the versions at set-up."""
         del request
         missing = [name for name in ("venv", "ensurepip") if importlib.util.find_spec(name) is None]
         if missing:

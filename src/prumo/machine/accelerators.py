@@ -1,4 +1,4 @@
-"""NVIDIA's management library: the few questions asked of it, and its errors as one kind."""
+"""Accelerators: NVIDIA GPUs through their management library, TPUs, and whether one is here."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def has_tpu(devices: Path = PCI_DEVICES) -> bool:
 
 
 def require_device(device: str) -> None:
-    """UnavailableError for a device that is not here, told before an environment is made for it."""
+    """Refuse a device that is absent (UnavailableError), before an environment is made for it."""
     if device == "cuda" and not (found := read_gpus()).devices:
         raise UnavailableError(f"no NVIDIA GPU on this machine: {found.missing}")
     if device == "tpu" and not has_tpu():

@@ -36,13 +36,13 @@ def read_text(path: Path) -> str | None:
 
 
 def read_cpu_ticks() -> CpuTicks | None:
-    """The machine's processor times, or None where the kernel does not tell."""
+    """The machine's processor times, or None where the kernel does not report it."""
     text = read_text(PROC / "stat")
     return parse_cpu_ticks(text) if text else None
 
 
 def read_pressure(resource: str) -> Pressure | None:
-    """The pressure on `cpu`, `memory` or `io`, or None where the kernel does not tell."""
+    """The pressure on `cpu`, `memory` or `io`, or None where the kernel does not report it."""
     text = read_text(PROC / "pressure" / resource)
     return parse_pressure(text) if text else None
 

@@ -25,7 +25,7 @@ READINGS = 200
 
 
 def clock_step_seconds(clock: Callable[[], int] = time.perf_counter_ns) -> float:
-    """The shortest span the clock can tell from nothing, looking at it included.
+    """The shortest span that the clock can measure, the reading itself included.
 
     >>> ticks = iter(range(0, 16_000_000 * 400, 16_000_000))
     >>> clock_step_seconds(lambda: next(ticks))
@@ -57,7 +57,7 @@ class Host:
     """Maker and model from the firmware; a cloud puts its instance type here."""
     container: str | None
     clock_step_seconds: float
-    """The shortest span that its clock can tell."""
+    """The shortest span that its clock can measure."""
 
 
 def read_host() -> Host:

@@ -26,7 +26,7 @@ _WORK_STEPS = 200_000
 
 @dataclass(frozen=True)
 class NoiseNow:
-    """What others take from the machine at this moment; None where the system does not tell."""
+    """What others take from the machine at this moment; None where the system gives no figure."""
 
     load_average: float | None
     """Tasks that ran or waited to run, averaged over the last minute."""

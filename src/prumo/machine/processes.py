@@ -78,7 +78,7 @@ def resident_bytes(pid: int) -> int:
 
 @cache
 def kernel_lists_children() -> bool:
-    """Whether this kernel tells the children of a process; few are built without it."""
+    """Whether this kernel lists the children of a process; few are built without it."""
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
 
 

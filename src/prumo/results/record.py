@@ -57,7 +57,7 @@ class SamplerCost(BaseModel):
 
 
 class Spread(BaseModel):
-    """What a published summary tells of the measurements behind a mean, as far as it does."""
+    """What a published summary says of the measurements behind a mean, as far as it does."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -125,7 +125,7 @@ def unreadable_reason(error: OSError | ValidationError) -> str:
 def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tuple[str, ...]]:
     """Every architecture of finished trainings, with the frameworks that trained it.
 
-    Imported runs are left out: their logs do not tell what was trained on which images.
+    Imported runs are left out: their logs do not say what was trained on which images.
     """
     found: dict[Architecture, dict[str, None]] = {}
     for record in records:

@@ -1,4 +1,4 @@
-"""What an execution tells while it goes on."""
+"""What an execution reports while it goes on."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class ListenerProgress:
         self._listener = listener
 
     def say(self, text: str) -> None:
-        """Tell it as a remark."""
+        """Report it as a remark."""
         self._listener(Remark(text))
 
     def show(self, text: str, detail: str = "") -> None:
-        """Tell it as an activity."""
+        """Report it as an activity."""
         self._listener(Activity(text, detail))

@@ -69,7 +69,7 @@ class Execution:
         return self.end(listener, interrupted=interrupted)
 
     def end(self, listener: Listener, *, interrupted: bool) -> StudyEnded:
-        """Tell how it stands, also when the user stopped before anything was started."""
+        """Report how it stands, also when the user stopped before anything was started."""
         ended = StudyEnded(self._folder.path, self._verdicts(), interrupted)
         listener(ended)
         return ended
@@ -195,11 +195,11 @@ class Execution:
             and finished
             and not any(goal.metric in _outcome(record).metrics for record in finished)
         ):
-            told = sorted({name for record in finished for name in _outcome(record).metrics})
+            known = sorted({name for record in finished for name in _outcome(record).metrics})
             listener(
                 Remark(
-                    f"no run tells '{goal.metric}', so every scenario stopped at its minimum of "
-                    f"{goal.minimum} replications; {did_you_mean(goal.metric, told)}"
+                    f"no run reports '{goal.metric}', so every scenario stopped at its minimum of "
+                    f"{goal.minimum} replications; {did_you_mean(goal.metric, known)}"
                 )
             )
 

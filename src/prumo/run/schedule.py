@@ -131,7 +131,7 @@ class Schedule:
             if outcome and outcome.verdict is Verdict.FINISHED and goal.metric in outcome.metrics
         ]
         if not values:
-            # Every run failed, or none tells this metric: more of them would not tell more.
+            # Every run failed, or none reports this metric: more of them would not help.
             return False
         width = relative_half_width_percent(values, goal.confidence)
         return width is None or width > goal.half_width_percent

@@ -177,9 +177,9 @@ def _found(
         yield Anomaly.NOT_FINITE_LOSS
     if any(loss < 0 for loss in every):
         yield Anomaly.NEGATIVE_LOSS
-    # Of the epochs where no steps are told.
-    told = _losses(events, "step") or _losses(events, "epoch")
-    losses = list(filter(is_number, told))
+    # Of the epochs where no steps are reported.
+    reported = _losses(events, "step") or _losses(events, "epoch")
+    losses = list(filter(is_number, reported))
     if len(losses) >= FEWEST_LOSSES:
         quarter = len(losses) // 4
         first, last = fmean(losses[:quarter]), fmean(losses[-quarter:])
@@ -193,5 +193,7 @@ def _found(
 
 def _losses(events: list[Event], kind: str) -> list[float]:
     """The losses of the steps or epochs, without the warm-up."""
-    told = [event.get("loss") for event in events_of(events, kind) if event.get("epoch") != 0]
-    return [loss for loss in told if isinstance(loss, (int, float)) and not isinstance(loss, bool)]
+    reported = [event.get("loss") for event in events_of(events, kind) if event.get("epoch") != 0]
+    return [
+        loss for loss in reported if isinstance(loss, (int, float)) and not isinstance(loss, bool)
+    ]

@@ -33,7 +33,7 @@ class Sensor(Protocol):
         """The names of the figures, fixed for the sensor's life."""
 
     def read(self) -> tuple[float, ...]:
-        """One figure per column; UNKNOWN where it cannot be told."""
+        """One figure per column; UNKNOWN where it cannot be read."""
 
 
 class Rate:
