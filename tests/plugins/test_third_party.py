@@ -220,6 +220,7 @@ def test_broken_plugins_do_not_break_the_rest(prumo: Any, tmp_path: Path) -> Non
     assert hollow.returncode == 2
     assert "'hollow' is not a click command" in hollow.stderr
     assert prumo("plan", "study.yaml", path=site).returncode == 0
+    assert "sorting" in prumo("schema", path=site).stdout
     assert prumo("price", "import", "list.json", "--as-of", "2026-11-14", path=site).returncode == 0
 
 
