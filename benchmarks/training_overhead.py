@@ -23,7 +23,7 @@ from scipy.stats import bootstrap
 
 from prumo.environments.frameworks import FRAMEWORKS, find_framework
 from prumo.environments.setup import ensure
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo.run.measurement import SamplerProcess

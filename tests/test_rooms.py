@@ -55,12 +55,13 @@ MAY_USE = {
 WORKER_PARTS = {
     "prumo_worker.conversion.drawn_images",
     "prumo_worker.networks",
-    "prumo_worker.data.catalog",
+    "prumo_worker.data.CATALOG",
+    "prumo_worker.data.Card",
+    "prumo_worker.data.GENERATED",
     "prumo_worker.data.prepared",
     "prumo_worker.frameworks.NAMES",
     "prumo_worker.journal",
     "prumo_worker.recipe",
-    "prumo_worker.metric_names",
     "prumo_worker.predictor.frames",
     "prumo_worker.processor",
 }

@@ -21,7 +21,7 @@ from prumo.study.section import (
 )
 from prumo.study.training import batch_problems
 from prumo.study.workload import SystemText, Workload
-from prumo_worker.metric_names import RETINA_METRICS
+from prumo_worker.journal import RETINA_METRICS
 from prumo_worker.retina.backbones.names import FACTS
 from prumo_worker.retina.backbones.names import NAMES as NETWORKS
 

@@ -20,7 +20,7 @@ KINDS = {
     "retina_training": ("prumo_worker.retina.training", "train"),
     "retina_prediction": ("prumo_worker.retina.prediction", "predict"),
     "pytorch_weights": ("prumo_worker.conversion.pytorch_weights", "read"),
-    "model_conversion": ("prumo_worker.conversion.conversion", "convert"),
+    "model_conversion": ("prumo_worker.conversion.task", "convert"),
 }
 
 

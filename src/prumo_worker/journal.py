@@ -1,4 +1,4 @@
-"""The journal: JSON lines that the worker appends and the controller reads."""
+"""The journal: one JSON object per line, and the metrics that a training ends with."""
 
 from __future__ import annotations
 
@@ -58,3 +58,39 @@ def _finite(value: Any, place: str, not_finite: list[str]) -> Any:  # noqa: ANN4
         prefix = f"{place}." if place else ""
         return {key: _finite(item, f"{prefix}{key}", not_finite) for key, item in value.items()}
     return value
+
+
+TRAINING_METRICS = (
+    "setup_seconds",
+    "warmup_seconds",
+    "first_step_seconds",
+    "train_seconds",
+    "seconds_per_epoch",
+    "step_seconds_median",
+    "data_seconds",
+    "compute_seconds",
+    "images",
+    "images_per_second",
+    "loss",
+    "accuracy",
+)
+
+RETINA_METRICS = (
+    "setup_seconds",
+    "feature_seconds",
+    "warmup_seconds",
+    "train_seconds",
+    "seconds_per_epoch",
+    "step_seconds_median",
+    "data_seconds",
+    "compute_seconds",
+    "images",
+    "images_per_second",
+    "loss",
+    "accuracy",
+    "epochs",
+    "best_epoch",
+    "validation_loss",
+    "validation_accuracy",
+)
+"""Those of a training on fundus photographs; more where both classes were validated."""

@@ -42,6 +42,24 @@ def study(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def proven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the study was checked, once for all tests; copied, never changed."""
+    folder = tmp_path_factory.mktemp("proven")
+    (folder / "pair.yaml").write_text(STUDY)
+    words = [sys.executable, "-m", "prumo", "check", "pair.yaml", "--json"]
+    checked = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+    (folder / "checked.json").write_text(checked.stdout)
+    return folder
+
+
+@pytest.fixture
+def checked_study(proven: Path, tmp_path: Path) -> Path:
+    """The study with its proofs in a folder of the test's own."""
+    shutil.copytree(proven, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "pair.yaml"
+
+
 def equality(results: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads((results / "equality.json").read_text())
     return content
@@ -55,18 +73,16 @@ def spoil(results: Path, framework: str) -> None:
 
 
 def test_networks_are_checked_once_compared_and_shown_in_the_report(
-    prumo: Prumo, study: Path, tmp_path: Path
+    prumo: Prumo, checked_study: Path, tmp_path: Path
 ) -> None:
-    checked = prumo("check", study, "--json")
-    assert checked.returncode == 0, checked.stderr
-    told = json.loads(checked.stdout)
+    told = json.loads((tmp_path / "checked.json").read_text())
     assert told["equal"]
     (network,) = told["networks"]
     assert (network["network"], network["parameters"]) == ("lenet5", 61_706)
     assert [row["state"] for row in network["frameworks"]] == ["equal", "equal"]
 
     proofs = {path: path.stat().st_mtime_ns for path in tmp_path.glob("results/pair/proofs/*/*")}
-    ran = prumo("run", study)
+    ran = prumo("run", checked_study)
     assert ran.returncode == 0, ran.stderr
     assert {path: path.stat().st_mtime_ns for path in proofs} == proofs
 
@@ -79,27 +95,27 @@ def test_networks_are_checked_once_compared_and_shown_in_the_report(
 
 
 def test_what_differs_stops_the_run_until_the_user_wants_it_all_the_same(
-    prumo: Prumo, study: Path, tmp_path: Path
+    prumo: Prumo, checked_study: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results/pair"
-    prumo("check", study)
     spoil(results, "pytorch-2.13.0")
 
-    checked = prumo("check", study)
+    checked = prumo("check", checked_study)
     assert checked.returncode == 1
     assert "scores differ from pytorch" in checked.stdout
-    stopped = prumo("run", study)
+    stopped = prumo("run", checked_study)
     assert stopped.returncode == 1
     assert "do not train the same networks" in stopped.stderr
     assert not list((results / "runs").iterdir())
 
-    ran = prumo("run", study, "--no-check")
+    ran = prumo("run", checked_study, "--no-check")
     assert ran.returncode == 0, ran.stderr
     assert "NOT CHECKED" in ran.stdout
     page = prumo("report", results)
     assert "do not train the same networks" in page.stdout
 
 
+@pytest.mark.slow
 def test_a_framework_that_cannot_be_had_is_listed_as_refused_and_proves_nothing(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
@@ -128,6 +144,7 @@ def test_a_later_check_of_one_framework_keeps_the_proof_of_the_others(
     assert states == {"pytorch": "equal", "pytorch@2.13.0": "equal"}
 
 
+@pytest.mark.slow
 def test_the_second_framework_is_checked_against_the_runs_of_the_first(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
@@ -172,6 +189,7 @@ def test_the_report_warns_until_the_compared_frameworks_are_proven(
     assert "Nothing proves" not in prumo("report", results).stdout
 
 
+@pytest.mark.slow
 def test_the_network_is_proven_for_the_channels_and_classes_of_the_users_data(
     prumo: Prumo, study: Path, tmp_path: Path
 ) -> None:
@@ -232,6 +250,7 @@ layers:
 """
 
 
+@pytest.mark.frameworks
 def test_all_frameworks_build_one_network_of_the_users_own_alike(
     prumo: Prumo, study: Path, tmp_path: Path, framework_python: Callable[[str], Path]
 ) -> None:
@@ -251,15 +270,15 @@ def test_all_frameworks_build_one_network_of_the_users_own_alike(
     assert all(row["version"] for row in network["frameworks"])
 
 
-def test_a_study_of_commands_cannot_be_checked(prumo: Prumo, tmp_path: Path) -> None:
+def test_a_study_of_commands_cannot_be_checked(prumo_here: Prumo, tmp_path: Path) -> None:
     file = tmp_path / "commands.yaml"
     file.write_text("name: c\nworkload: {kind: command, command: [ls]}\nfactors: {a: [1]}\n")
-    done = prumo("check", file)
+    done = prumo_here("check", file)
     assert done.returncode == 2
     assert "only trainings can be checked" in done.stderr
 
 
-def test_a_framework_that_nobody_knows_is_bad_input(prumo: Prumo, study: Path) -> None:
-    done = prumo("check", study, "--framework", "pytorh")
+def test_a_framework_that_nobody_knows_is_bad_input(prumo_here: Prumo, study: Path) -> None:
+    done = prumo_here("check", study, "--framework", "pytorh")
     assert done.returncode == 2
     assert "did you mean 'pytorch'" in done.stderr

@@ -8,14 +8,17 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
-from prumo.cli import COMMANDS, main
+from prumo.cli import COMMANDS, group, main
+from prumo.cli.options import CONFIDENCE
 from prumo.exit_codes import ExitCode
+from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.version import __version__
-from prumo_retina.commands import COMMANDS as RETINA_COMMANDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 Prumo = Callable[..., subprocess.CompletedProcess[str]]
@@ -27,11 +30,22 @@ def test_the_version_is_told(prumo: Prumo) -> None:
     assert __version__ in prumo("--version").stdout
 
 
-def test_every_command_has_help_with_an_example(prumo_here: Prumo) -> None:
-    for name in [*COMMANDS, *(f"retina {name}" for name in RETINA_COMMANDS)]:
-        told = prumo_here(*name.split(), "--help")
-        assert told.returncode == 0, told.stderr
-        assert f"prumo {name}" in told.stdout.partition("Example")[2], f"{name} has no example"
+def test_every_command_has_help_with_an_example() -> None:
+    shown = dict(_help(group, "prumo"))
+    assert {f"prumo {name}" for name in (*COMMANDS, "serve", "model", "endpoint")} <= shown.keys()
+    lacking = [path for path, text in shown.items() if path not in text.partition("Example")[2]]
+    assert lacking == []
+
+
+def test_the_list_of_commands_fits_eighty_columns() -> None:
+    context = click.Context(group, info_name="prumo", terminal_width=80, **group.context_settings)
+    listed = group.get_help(context).partition("The flow:")[2].splitlines()
+    wrapped = [line for line in listed if line.startswith("    ")]
+    assert wrapped == []
+
+
+def test_the_confidence_of_options_is_that_of_statistics() -> None:
+    assert CONFIDENCE == DEFAULT_CONFIDENCE
 
 
 def test_a_misspelt_command_names_the_nearest(prumo: Prumo) -> None:
@@ -103,3 +117,16 @@ def test_a_defect_is_told_without_a_traceback(
     told = capsys.readouterr().err
     assert "IndexError" in told
     assert "Traceback" not in told
+
+
+def _help(
+    command: click.Command, name: str, above: click.Context | None = None
+) -> Iterator[tuple[str, str]]:
+    """Each command's words and its help, those of plug-ins too."""
+    context = click.Context(command, above, name, **command.context_settings)
+    yield context.command_path, " ".join(command.get_help(context).split())
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from _help(found, below, context)

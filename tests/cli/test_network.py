@@ -33,10 +33,10 @@ measure: {sample_seconds: 0.2}
 """
 
 
-def test_every_network_is_listed_with_its_size(prumo: Prumo) -> None:
-    listed = prumo("network", "list").stdout
+def test_every_network_is_listed_with_its_size(prumo_here: Prumo) -> None:
+    listed = prumo_here("network", "list").stdout
     assert all(name in listed for name in NAMES)
-    rows = json.loads(prumo("network", "list", "--json").stdout)
+    rows = json.loads(prumo_here("network", "list", "--json").stdout)
     assert [row["name"] for row in rows] == list(NAMES)
     (alexnet,) = [row for row in rows if row["name"] == "alexnet"]
     assert (alexnet["image_size"], alexnet["classes"]) == (227, 1000)
@@ -44,21 +44,21 @@ def test_every_network_is_listed_with_its_size(prumo: Prumo) -> None:
     assert alexnet["summary"].startswith("AlexNet")
 
 
-def test_a_network_is_shown_layer_by_layer(prumo: Prumo) -> None:
-    shown = prumo("network", "show", "alexnet").stdout
+def test_a_network_is_shown_layer_by_layer(prumo_here: Prumo) -> None:
+    shown = prumo_here("network", "show", "alexnet").stdout
     assert "96x55x55" in shown
     assert "convolution outputs 256 kernel 5 padding 2 groups 2" in shown
     assert "60,965,224 parameters" in shown
 
 
-def test_large_whole_numbers_are_shown_with_all_their_digits(prumo: Prumo) -> None:
-    shown = prumo("network", "show", "lenet5", "--classes", 1234567).stdout
+def test_large_whole_numbers_are_shown_with_all_their_digits(prumo_here: Prumo) -> None:
+    shown = prumo_here("network", "show", "lenet5", "--classes", 1234567).stdout
     assert "dense outputs 1234567" in shown
 
 
-def test_a_program_gets_the_network_as_json(prumo: Prumo) -> None:
+def test_a_program_gets_the_network_as_json(prumo_here: Prumo) -> None:
     asked = ["--image-size", 64, "--classes", 5, "--channels", 1, "--json"]
-    account = json.loads(prumo("network", "show", "mobilenet", *asked).stdout)
+    account = json.loads(prumo_here("network", "show", "mobilenet", *asked).stdout)
     assert [account[key] for key in ("name", "image_size", "classes", "channels")] == [
         "mobilenet",
         64,
@@ -72,14 +72,18 @@ def test_a_program_gets_the_network_as_json(prumo: Prumo) -> None:
     assert account["layers"][-1]["output_shape"] == [5]
 
 
-def test_auxiliary_heads_are_told(prumo: Prumo) -> None:
-    assert "head1_scores: its loss counts 0.3" in prumo("network", "show", "googlenet_aux").stdout
+def test_auxiliary_heads_are_told(prumo_here: Prumo) -> None:
+    assert (
+        "head1_scores: its loss counts 0.3" in prumo_here("network", "show", "googlenet_aux").stdout
+    )
 
 
-def test_a_file_is_shown_as_well(prumo: Prumo, tmp_path: Path) -> None:
+def test_a_file_is_shown_as_well(prumo_here: Prumo, tmp_path: Path) -> None:
     (tmp_path / "net.yaml").write_text(NET)
     account = json.loads(
-        prumo("network", "show", "net.yaml", "--image-size", 9, "--classes", 10, "--json").stdout
+        prumo_here(
+            "network", "show", "net.yaml", "--image-size", 9, "--classes", 10, "--json"
+        ).stdout
     )
     assert account["parameters"] == (4 * 3 * 9 + 4) + 4 * 4 + (4 * 4 * 4 * 10 + 10)
 
@@ -94,9 +98,9 @@ def test_a_file_is_shown_as_well(prumo: Prumo, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_shown_is_refused(
-    prumo: Prumo, arguments: list[object], reason: str
+    prumo_here: Prumo, arguments: list[object], reason: str
 ) -> None:
-    done = prumo("network", "show", *arguments)
+    done = prumo_here("network", "show", *arguments)
     assert done.returncode == 2
     assert reason in done.stderr
     assert "Traceback" not in done.stderr
@@ -117,9 +121,9 @@ def test_a_framework_builds_it_for_real(prumo: Prumo, tmp_path: Path) -> None:
     assert re.search(r"after one step \S+ \(changed by -\S+\)", shown)
 
 
-def test_a_check_needs_a_framework_that_exists(prumo: Prumo) -> None:
-    assert "go together" in prumo("network", "show", "lenet5", "--check").stderr
-    done = prumo("network", "show", "lenet5", "--check", "--framework", "pytorh")
+def test_a_check_needs_a_framework_that_exists(prumo_here: Prumo) -> None:
+    assert "go together" in prumo_here("network", "show", "lenet5", "--check").stderr
+    done = prumo_here("network", "show", "lenet5", "--check", "--framework", "pytorh")
     assert done.returncode == 2
     assert "did you mean 'pytorch'" in done.stderr
 

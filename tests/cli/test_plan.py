@@ -28,8 +28,8 @@ MILLION = "name: million\nworkload: {kind: command, command: [echo]}\nfactors:\n
 )
 
 
-def test_plan_as_csv_has_one_row_per_scenario_and_one_column_per_factor(prumo: Prumo) -> None:
-    done = prumo("plan", UFRPE, "--csv")
+def test_plan_as_csv_has_one_row_per_scenario_and_one_column_per_factor(prumo_here: Prumo) -> None:
+    done = prumo_here("plan", UFRPE, "--csv")
     rows = list(csv.reader(done.stdout.splitlines()))
 
     assert done.returncode == 0
@@ -39,8 +39,8 @@ def test_plan_as_csv_has_one_row_per_scenario_and_one_column_per_factor(prumo: P
     assert len(rows) == 49
 
 
-def test_plan_as_json_counts_the_runs(prumo: Prumo) -> None:
-    plan = json.loads(prumo("plan", UFRPE, "--json").stdout)
+def test_plan_as_json_counts_the_runs(prumo_here: Prumo) -> None:
+    plan = json.loads(prumo_here("plan", UFRPE, "--json").stdout)
 
     assert (plan["study"], plan["runs"], plan["runs_minimum"]) == ("ufrpe-2024", 240, 240)
     assert plan["factors"]["framework"] == ["mxnet", "pytorch", "tensorflow"]
@@ -54,8 +54,8 @@ def test_plan_as_json_counts_the_runs(prumo: Prumo) -> None:
     }
 
 
-def test_plan_in_a_pipe_is_plain_text(prumo: Prumo) -> None:
-    shown = prumo("plan", UFRPE).stdout.splitlines()
+def test_plan_in_a_pipe_is_plain_text(prumo_here: Prumo) -> None:
+    shown = prumo_here("plan", UFRPE).stdout.splitlines()
 
     assert shown[0] == "ufrpe-2024: 48 scenarios × 5 replications = 240 runs"  # noqa: RUF001
     assert shown[1].split() == [
@@ -64,19 +64,21 @@ def test_plan_in_a_pipe_is_plain_text(prumo: Prumo) -> None:
     assert [line.split()[0] for line in shown[2:50]] == [f"C{number}" for number in range(1, 49)]
 
 
-def test_a_long_plan_shows_its_ends_and_all_of_it_when_asked(prumo: Prumo, tmp_path: Path) -> None:
+def test_a_long_plan_shows_its_ends_and_all_of_it_when_asked(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
     study = tmp_path / "study.yaml"
     study.write_text(
         "name: long\nworkload: {kind: command, command: 'true {a} {b}'}\n"
         f"factors: {{a: {list(range(20))}, b: {list(range(20))}}}\n"
     )
 
-    shown = prumo("plan", study).stdout.splitlines()
+    shown = prumo_here("plan", study).stdout.splitlines()
     assert shown[52].split() == ["…"] * 3
     assert shown[102].startswith("C400 ")
     assert shown[103] == "… 300 more scenarios; --all shows them"
 
-    assert "C200 " in prumo("plan", study, "--all").stdout
+    assert "C200 " in prumo_here("plan", study, "--all").stdout
 
 
 def test_plan_on_a_terminal_is_a_table(tmp_path: Path) -> None:
@@ -108,7 +110,7 @@ def _chunks(descriptor: int) -> Any:
         yield chunk
 
 
-def test_plan_shows_an_adaptive_study_as_a_range(prumo: Prumo, tmp_path: Path) -> None:
+def test_plan_shows_an_adaptive_study_as_a_range(prumo_here: Prumo, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(
         "name: s\n"
         "workload: {kind: training}\n"
@@ -117,11 +119,11 @@ def test_plan_shows_an_adaptive_study_as_a_range(prumo: Prumo, tmp_path: Path) -
         encoding="utf-8",
     )
 
-    assert "3..9 replications = 6..18 runs" in prumo("plan", "study.yaml").stdout
-    assert json.loads(prumo("plan", "study.yaml", "--json").stdout)["runs_minimum"] == 6
+    assert "3..9 replications = 6..18 runs" in prumo_here("plan", "study.yaml").stdout
+    assert json.loads(prumo_here("plan", "study.yaml", "--json").stdout)["runs_minimum"] == 6
 
 
-def test_plan_tells_the_resolution_of_a_fraction(prumo: Prumo, tmp_path: Path) -> None:
+def test_plan_tells_the_resolution_of_a_fraction(prumo_here: Prumo, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(
         "name: s\n"
         "workload: {kind: command, command: [echo]}\n"
@@ -130,7 +132,7 @@ def test_plan_tells_the_resolution_of_a_fraction(prumo: Prumo, tmp_path: Path) -
         encoding="utf-8",
     )
 
-    assert prumo("plan", "study.yaml").stdout.endswith("resolution III\n")
+    assert prumo_here("plan", "study.yaml").stdout.endswith("resolution III\n")
 
 
 def test_a_large_plan_starts_before_it_ends_and_may_be_cut_short(tmp_path: Path) -> None:
@@ -152,14 +154,14 @@ def test_a_large_plan_starts_before_it_ends_and_may_be_cut_short(tmp_path: Path)
 
 
 def test_a_wrong_study_is_one_message_per_problem_and_exit_code_2(
-    prumo: Prumo, tmp_path: Path
+    prumo_here: Prumo, tmp_path: Path
 ) -> None:
     (tmp_path / "study.yaml").write_text(
         "name: s\nworkload: {kind: training}\nfactors: {netwrk: [rede1]}\nordr: listed\n",
         encoding="utf-8",
     )
 
-    done = prumo("plan", "study.yaml")
+    done = prumo_here("plan", "study.yaml")
 
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
@@ -170,31 +172,31 @@ def test_a_wrong_study_is_one_message_per_problem_and_exit_code_2(
 
 
 @pytest.mark.parametrize("kind", ["training", "command"])
-def test_a_starter_plans_as_it_is(prumo: Prumo, kind: str) -> None:
-    written = prumo("new", "My Study.yaml", "--kind", kind)
-    planned = prumo("plan", "My Study.yaml", "--json")
+def test_a_starter_plans_as_it_is(prumo_here: Prumo, kind: str) -> None:
+    written = prumo_here("new", "My Study.yaml", "--kind", kind)
+    planned = prumo_here("plan", "My Study.yaml", "--json")
 
     assert written.returncode == planned.returncode == 0
     assert json.loads(planned.stdout)["study"] == "my-study"
     assert json.loads(planned.stdout)["runs"] > 10
 
 
-def test_a_starter_replaces_nothing_unless_forced(prumo: Prumo, tmp_path: Path) -> None:
+def test_a_starter_replaces_nothing_unless_forced(prumo_here: Prumo, tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text("mine", encoding="utf-8")
 
-    refused = prumo("new")
+    refused = prumo_here("new")
     assert refused.returncode == 2
     assert "already there; --force" in refused.stderr
     assert path.read_text(encoding="utf-8") == "mine"
 
-    assert prumo("new", "--force").returncode == 0
+    assert prumo_here("new", "--force").returncode == 0
     assert "workload" in path.read_text(encoding="utf-8")
 
 
-def test_a_starter_needs_a_folder_that_exists(prumo: Prumo, tmp_path: Path) -> None:
-    assert "there is no folder" in prumo("new", "nowhere/study.yaml").stderr
-    assert prumo("new", tmp_path).returncode == 2
+def test_a_starter_needs_a_folder_that_exists(prumo_here: Prumo, tmp_path: Path) -> None:
+    assert "there is no folder" in prumo_here("new", "nowhere/study.yaml").stderr
+    assert prumo_here("new", tmp_path).returncode == 2
 
 
 @pytest.fixture(scope="module")
@@ -207,10 +209,10 @@ def schema() -> dict[str, Any]:
 
 
 def test_the_schema_accepts_the_shipped_studies_and_starters(
-    schema: dict[str, Any], prumo: Prumo, tmp_path: Path
+    schema: dict[str, Any], prumo_here: Prumo, tmp_path: Path
 ) -> None:
     for kind in ("training", "command"):
-        prumo("new", f"{kind}.yaml", "--kind", kind)
+        prumo_here("new", f"{kind}.yaml", "--kind", kind)
 
     for path in [*STUDIES.glob("*.yaml"), *tmp_path.glob("*.yaml")]:
         jsonschema.validate(YAML(typ="safe").load(path), schema)

@@ -36,9 +36,9 @@ def write_study(folder: Path, **fixed: object) -> Path:
     return file
 
 
-def test_check_tells_what_a_folder_holds(prumo: Prumo, tmp_path: Path) -> None:
+def test_check_tells_what_a_folder_holds(prumo_here: Prumo, tmp_path: Path) -> None:
     files.idx_folder(tmp_path / "mnist")
-    done = prumo("data", "check", "mnist", "--dataset", "mnist")
+    done = prumo_here("data", "check", "mnist", "--dataset", "mnist")
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[:3] == [
         "mnist: IDX, 30 images, 10 classes",
@@ -47,11 +47,11 @@ def test_check_tells_what_a_folder_holds(prumo: Prumo, tmp_path: Path) -> None:
     ]
 
 
-def test_check_lists_everything_that_is_wrong(prumo: Prumo, tmp_path: Path) -> None:
+def test_check_lists_everything_that_is_wrong(prumo_here: Prumo, tmp_path: Path) -> None:
     files.image_folder(tmp_path / "own")
     (tmp_path / "own/a/bad.jpg").write_bytes(b"none")
     (tmp_path / "own/b/cut.png").write_bytes(files.png(GREY[0])[:60])
-    done = prumo("data", "check", "own", "--json")
+    done = prumo_here("data", "check", "own", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert (found["kind"], found["images"]) == ("image folder", 32)
@@ -61,16 +61,16 @@ def test_check_lists_everything_that_is_wrong(prumo: Prumo, tmp_path: Path) -> N
         "own/a/bad.jpg",
         "own/b/cut.png",
     ]
-    assert "problem: own/a/bad.jpg: is neither" in prumo("data", "check", "own").stdout
+    assert "problem: own/a/bad.jpg: is neither" in prumo_here("data", "check", "own").stdout
 
 
 def test_check_lists_what_cannot_be_read_and_leaves_out_what_is_no_file(
-    prumo: Prumo, tmp_path: Path
+    prumo_here: Prumo, tmp_path: Path
 ) -> None:
     files.image_folder(tmp_path / "own")
     (tmp_path / "own/a/folder.png").mkdir()
     (tmp_path / "own/b/lost.png").symlink_to("nowhere")
-    done = prumo("data", "check", "own", "--json")
+    done = prumo_here("data", "check", "own", "--json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert found["images"] == 31
@@ -78,12 +78,12 @@ def test_check_lists_what_cannot_be_read_and_leaves_out_what_is_no_file(
 
 
 def test_check_goes_on_after_the_folder_of_a_class_without_images(
-    prumo: Prumo, tmp_path: Path
+    prumo_here: Prumo, tmp_path: Path
 ) -> None:
     files.image_folder(tmp_path / "own")
     (tmp_path / "own/d").mkdir()
     (tmp_path / "own/a/bad.jpg").write_bytes(b"none")
-    done = prumo("data", "check", "own")
+    done = prumo_here("data", "check", "own")
     assert done.returncode == 1, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "own: image folder, 31 images, 4 classes (1 without images)"
@@ -93,12 +93,12 @@ def test_check_goes_on_after_the_folder_of_a_class_without_images(
     ]
 
 
-def test_check_tells_many_sizes_as_a_range(prumo: Prumo, tmp_path: Path) -> None:
+def test_check_tells_many_sizes_as_a_range(prumo_here: Prumo, tmp_path: Path) -> None:
     files.image_folder(tmp_path / "own")
     for size in (8, 9, 20):
         (tmp_path / f"own/a/{size}.png").write_bytes(files.png(GREY[0][:size]))
     (tmp_path / "own/b/wide.png").write_bytes(files.png(COLOURED[0].transpose(1, 2, 0)[:20]))
-    done = prumo("data", "check", "own")
+    done = prumo_here("data", "check", "own")
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[1:3] == [
         "  shape 1 x 8..20 x 28: 3 images in 3 sizes",
@@ -106,28 +106,28 @@ def test_check_tells_many_sizes_as_a_range(prumo: Prumo, tmp_path: Path) -> None
     ]
 
 
-def test_check_counts_classes_as_training_does(prumo: Prumo, tmp_path: Path) -> None:
+def test_check_counts_classes_as_training_does(prumo_here: Prumo, tmp_path: Path) -> None:
     labels = LABELS.copy()
     labels[0] = 17
     files.idx_folder(tmp_path / "own", labels=idx_bytes(labels))
-    done = prumo("data", "check", "own")
+    done = prumo_here("data", "check", "own")
     assert done.stdout.startswith("own: IDX, 30 images, 18 classes (7 without images)\n")
 
 
 def test_check_reports_a_broken_file_and_labels_that_do_not_fit(
-    prumo: Prumo, tmp_path: Path
+    prumo_here: Prumo, tmp_path: Path
 ) -> None:
     files.idx_folder(tmp_path / "mnist", labels=idx_bytes(LABELS + 9))
-    done = prumo("data", "check", "mnist", "--dataset", "mnist")
+    done = prumo_here("data", "check", "mnist", "--dataset", "mnist")
     assert done.returncode == 1
     assert "labels must be from 0 to 9; these are from 9 to 18" in done.stdout
     files.idx_folder(tmp_path / "mnist", images=idx_bytes(GREY)[:-5])
-    done = prumo("data", "check", "mnist")
+    done = prumo_here("data", "check", "mnist")
     assert (done.returncode, "and holds 23515" in done.stdout) == (1, True)
 
 
-def test_check_of_nothing_is_an_error(prumo: Prumo, tmp_path: Path) -> None:
-    done = prumo("data", "check", tmp_path / "absent")
+def test_check_of_nothing_is_an_error(prumo_here: Prumo, tmp_path: Path) -> None:
+    done = prumo_here("data", "check", tmp_path / "absent")
     assert done.returncode == 2
     assert "there is no such file or folder" in done.stderr
 
@@ -162,8 +162,8 @@ def test_fetch_refuses_files_that_are_not_the_published_ones(
     assert not list((tmp_path / "data/mnist").iterdir())
 
 
-def test_fetch_of_an_unknown_name_says_what_there_is(prumo: Prumo) -> None:
-    done = prumo("data", "fetch", "cifar")
+def test_fetch_of_an_unknown_name_says_what_there_is(prumo_here: Prumo) -> None:
+    done = prumo_here("data", "fetch", "cifar")
     assert done.returncode == 2
     assert "did you mean 'cifar10'?" in done.stderr
 

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from prumo.cli.data import command
 from prumo.datasets.download import Offer, RemoteFile, download, fetch, offers
 from prumo.errors import BusyError, DownloadError, InputError, StorageError
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from support.heard_progress import Heard
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from prumo.environments.frameworks import find_framework
-from prumo.environments.pip import advice_on, choose_build
-from prumo.environments.virtual_environment import VirtualEnvironment
+from prumo.environments.pip import VirtualEnvironment, advice_on, choose_build
 from prumo.errors import UnavailableError
 
 SOURCE = VirtualEnvironment("torch", cpu_index="https://nowhere.test/cpu")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from prumo.environments.study_requests import study_requests
+from prumo.environments.setup import study_requests
 from prumo.study import Study
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from prumo.environments.framework import Framework, Request
 from prumo.environments.frameworks import find_framework
+from prumo.environments.pip import VirtualEnvironment
 from prumo.environments.setup import ensure
 from prumo.environments.store import environments
-from prumo.environments.virtual_environment import VirtualEnvironment
 from prumo.errors import SetupError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prumo_worker
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import worker_path
 
 if TYPE_CHECKING:
     from prumo.environments.store import Environment

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import click
 import pytest
 
+from prumo.cli import group
 from support.golden_file import keys, same_as_golden, same_json, same_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from conftest import Prumo
@@ -79,20 +82,20 @@ def test_a_starter_study_is_the_one_of_before(kind: str, prumo_here: Prumo, tmp_
     same_as_golden(f"definitions/new-{kind}.yaml", (tmp_path / "study.yaml").read_text("utf-8"))
 
 
-def test_every_command_has_the_options_of_before(prumo_here: Prumo) -> None:
-    told = "\n".join(_help(prumo_here, ()))
-    same_as_golden("definitions/help.txt", told)
+def test_every_command_has_the_options_of_before() -> None:
+    same_as_golden("definitions/help.txt", "\n".join(_help(group, "prumo")))
 
 
 def test_a_machine_tells_the_same_things_about_itself(prumo_here: Prumo) -> None:
     same_json("definitions/inspect", keys(json.loads(prumo_here("inspect", "--json").stdout)))
 
 
-def _help(prumo_here: Prumo, path: tuple[str, ...]) -> list[str]:
-    """The help of a command and of all that are below it."""
-    text = prumo_here(*path, "--help").stdout
-    listed = text.partition("\nCommands:\n")[2].partition("\n\n")[0].splitlines()
-    below = [line.split()[0] for line in listed if line[2:3].strip()]
-    return [f"$ {' '.join(('prumo', *path))}\n{text}"] + [
-        shown for name in below for shown in _help(prumo_here, (*path, name))
-    ]
+def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
+    """The help of a command and of all below it, those of plug-ins too."""
+    context = click.Context(command, above, name, terminal_width=100, **command.context_settings)
+    yield f"$ {context.command_path}\n{command.get_help(context)}\n"
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from _help(found, below, context)

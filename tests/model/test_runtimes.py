@@ -15,7 +15,6 @@ import pytest
 
 from prumo.errors import InputError, UnavailableError
 from prumo.plugins import RUNTIMES
-from prumo_serve.manifest import RuntimeName
 from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_network
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
 from prumo_serve.runtimes.onnx_runtime import OnnxNetwork
@@ -29,6 +28,7 @@ from support.runtime_networks import (
 )
 
 if TYPE_CHECKING:
+    from prumo_serve.manifest import RuntimeName
     from collections.abc import Callable, Iterator
     from pathlib import Path
 

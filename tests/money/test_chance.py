@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from prumo.money.difference import (
-    Aspect,
-    Difference,
-    chance_below,
-    plausible_means,
-    plausible_runs,
-)
+from prumo.money.difference import Aspect, Difference, chance_below, plausible_means, plausible_runs
 from prumo.report.cost_sentences import chance
 from prumo.statistics.interval import mean_interval
 

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -24,14 +22,18 @@ from support.result_factory import ResultFactory
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Prumo
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return ResultFactory(tmp_path / "demo").study_of(2).path
 
 
-def test_the_command_prints_tables_and_ends_with_the_path_of_the_page(folder: Path) -> None:
-    done = _report(folder)
+def test_the_command_prints_tables_and_ends_with_the_path_of_the_page(
+    folder: Path, prumo: Prumo
+) -> None:
+    done = prumo("report", folder)
 
     assert done.returncode == 0
     assert "8 of 8 runs finished." in done.stdout
@@ -126,17 +128,17 @@ def test_equal_networks_are_told_only_where_there_are_figures_of_them(
     ],
 )
 def test_wrong_options_are_refused_in_words(
-    folder: Path, arguments: list[str], message: str
+    folder: Path, arguments: list[str], message: str, prumo_here: Prumo
 ) -> None:
-    done = _report(folder, *arguments)
+    done = prumo_here("report", folder, *arguments)
 
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_path_without_results_is_refused_in_words(tmp_path: Path) -> None:
-    done = _report(tmp_path / "nowhere")
+def test_a_path_without_results_is_refused_in_words(tmp_path: Path, prumo_here: Prumo) -> None:
+    done = prumo_here("report", tmp_path / "nowhere")
 
     assert done.returncode == 2
     assert "is not a results folder" in done.stderr
@@ -149,12 +151,3 @@ def _output(folder: Path, *arguments: object) -> str:
     )
     assert result.exit_code == 0
     return result.stdout
-
-
-def _report(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "prumo", "report", str(folder), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )

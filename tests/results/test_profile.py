@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from prumo.results.events import OperationShare, Profile, read_profile
+from prumo.results.run_files import OperationShare, Profile, read_profile
 
 if TYPE_CHECKING:
     from pathlib import Path

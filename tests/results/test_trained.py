@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo.results.record import trained_architectures
 from prumo.results.tables import Results
-from prumo.results.trained import trained_architectures
 from prumo.study.network import Architecture
 from support.result_factory import ResultFactory
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prumo.errors import InputError
-from prumo.results import samples
-from prumo.results.samples import SPANS, read_usage, usage_of_run
+from prumo.results import run_files
+from prumo.results.run_files import SPANS, read_usage, usage_of_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,7 +129,7 @@ def test_half_a_row_and_an_empty_file_cost_no_whole_rows(tmp_path: Path) -> None
 def test_many_runs_are_read_a_few_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "BATCH_BYTES", 100)
+    monkeypatch.setattr(run_files, "BATCH_BYTES", 100)
     for number in range(1, 10):
         (tmp_path / f"C{number:02d}-r1").mkdir()
         (tmp_path / f"C{number:02d}-r1" / "samples.csv").write_text(

@@ -13,7 +13,7 @@ from prumo.run.workloads import open_workload
 from prumo.study import Run, Study
 from prumo_retina.records.shards import convert
 from prumo_retina.records.split import Shares
-from prumo_worker.metric_names import RETINA_METRICS
+from prumo_worker.journal import RETINA_METRICS
 from support.command_study import records
 from support.prepared_photographs import SIZE, graded, prepared_folder
 

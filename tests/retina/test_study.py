@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prumo.environments.study_requests import study_requests
+from prumo.environments.setup import study_requests
 from prumo.study import Study, StudyError, fingerprint
 from prumo_retina.workload import RetinaParameters
 

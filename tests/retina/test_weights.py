@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from prumo.cache import cache_folder
-from prumo.environments.store import ENVIRONMENTS
+from prumo.cache import ENVIRONMENTS, cache_folder
 from prumo.errors import DownloadError, InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_retina.weights import choice, named_arrays

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo.results.equality import NoAnswer
-from prumo.run.proof import Question, prove
+from prumo.run.equality import Question, prove
 from prumo.study.network import Architecture
 from support.shell_worker import shell_environment
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import worker_path
 from prumo.run.worker_task import Terms, WorkerError, WorkerTask, do_task
 from support.shell_worker import shell_environment
 

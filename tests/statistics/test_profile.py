@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.results.events import OperationShare, Profile
+from prumo.results.run_files import OperationShare, Profile
 from prumo.statistics.profile import OperationKind, operation_kind, scenario_profile
 
 

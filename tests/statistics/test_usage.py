@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from prumo.results.samples import SPANS, usage_in_spans
+from prumo.results.run_files import SPANS, usage_in_spans
 from prumo.statistics.profile import resources_of, usage_by_scenario
 
 RUNS = pl.DataFrame(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from prumo.forecast.observation import Kind, Observation, Subject
 from prumo.forecast.work import Work, training_work
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.networks import network
 
 if TYPE_CHECKING:

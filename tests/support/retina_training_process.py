@@ -129,13 +129,13 @@ def _placements() -> dict[str, str]:
 def _fit(
     recipe: RetinaRecipe, placement: Placement, folder: Path, *, normalized: bool = True
 ) -> Fitted:
-    from prumo_worker.retina.fine_tuning import FineTuning  # noqa: PLC0415
+    from prumo_worker.retina.approaches import FineTuning  # noqa: PLC0415
     from prumo_worker.retina.fitting import (  # noqa: PLC0415
         Checkpoint,
         Fitting,
         Stage,
     )
-    from prumo_worker.retina.subsets import generate_subsets  # noqa: PLC0415
+    from prumo_worker.retina.stages import generate_subsets  # noqa: PLC0415
 
     with placement.strategy.scope():
         approach = FineTuning(recipe, placement, _backbone(normalized=normalized))
@@ -185,9 +185,9 @@ def _mirrored(folder: Path) -> dict[str, Any]:
 def _half_precision(folder: Path) -> dict[str, Any]:
     import keras  # noqa: PLC0415
 
-    from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
+    from prumo_worker.retina.approaches import FrozenBackbone  # noqa: PLC0415
+    from prumo_worker.retina.stages import generate_subsets  # noqa: PLC0415
     from prumo_worker.retina.strategy import processor  # noqa: PLC0415
-    from prumo_worker.retina.subsets import generate_subsets  # noqa: PLC0415
 
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -242,7 +242,7 @@ def _augmentation() -> dict[str, Any]:
 
 
 def _trainable() -> dict[str, list[str]]:
-    from prumo_worker.retina.fine_tuning import choose_trained_layers  # noqa: PLC0415
+    from prumo_worker.retina.approaches import choose_trained_layers  # noqa: PLC0415
 
     def names(weights: str, count: int) -> list[str]:
         backbone = _backbone(weights)
@@ -258,10 +258,10 @@ def _trainable() -> dict[str, list[str]]:
 
 def _frozen(folder: Path) -> dict[str, Any]:
     """A head on kept features, then another head on the same ones."""
-    from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
+    from prumo_worker.retina.approaches import FrozenBackbone  # noqa: PLC0415
     from prumo_worker.retina.network import scores_network  # noqa: PLC0415
+    from prumo_worker.retina.stages import generate_subsets  # noqa: PLC0415
     from prumo_worker.retina.strategy import open_placement  # noqa: PLC0415
-    from prumo_worker.retina.subsets import generate_subsets  # noqa: PLC0415
 
     recipe = _recipe(frozen=True)
     placement = open_placement(recipe, 2)
@@ -298,10 +298,10 @@ def _frozen(folder: Path) -> dict[str, Any]:
 
 def _weighed(folder: Path, records: Path) -> dict[str, Any]:
     """What a head trained with class weights thinks of grades that are not equally common."""
-    from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
+    from prumo_worker.retina.approaches import FrozenBackbone  # noqa: PLC0415
     from prumo_worker.retina.photographs import joined  # noqa: PLC0415
+    from prumo_worker.retina.stages import open_records  # noqa: PLC0415
     from prumo_worker.retina.strategy import processor  # noqa: PLC0415
-    from prumo_worker.retina.subsets import open_records  # noqa: PLC0415
 
     def thought(task: str) -> list[float]:
         recipe = _recipe(frozen=True, task=task)
@@ -322,14 +322,13 @@ def _weighed(folder: Path, records: Path) -> dict[str, Any]:
 
 def _folds(folder: Path, records: Path) -> dict[str, Any]:
     """Folds whose own photographs have no say in the epoch that they are scored after."""
+    from prumo_worker.retina.approaches import FrozenBackbone  # noqa: PLC0415
     from prumo_worker.retina.fitting import (  # noqa: PLC0415
         Checkpoint,
         Fitting,
     )
-    from prumo_worker.retina.frozen_backbone import FrozenBackbone  # noqa: PLC0415
-    from prumo_worker.retina.stages import train_folds  # noqa: PLC0415
+    from prumo_worker.retina.stages import open_records, train_folds  # noqa: PLC0415
     from prumo_worker.retina.strategy import processor  # noqa: PLC0415
-    from prumo_worker.retina.subsets import open_records  # noqa: PLC0415
 
     recipe = _recipe(frozen=True, task="referral", epochs=6)
     folds = open_records(records, SIZE)
@@ -352,7 +351,7 @@ def _folds(folder: Path, records: Path) -> dict[str, Any]:
 
 
 def _records(folder: Path, records: Path) -> dict[str, str]:
-    from prumo_worker.retina.subsets import open_records  # noqa: PLC0415
+    from prumo_worker.retina.stages import open_records  # noqa: PLC0415
 
     damaged = folder / "damaged"
     damaged.mkdir()

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from prumo_worker.predictor import __main__ as predictor
-from prumo_worker.predictor.network import Network
+from prumo_worker.predictor.network import LOADERS, Network
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +41,6 @@ def load(path: Path, _threads: int) -> Network:
 
 
 if __name__ == "__main__":
-    predictor.MODULES[NAME] = "__main__"
+    LOADERS[NAME] = load
     # The first ones are -u -m prumo_worker.predictor.
     sys.exit(predictor.main(sys.argv[4:]))

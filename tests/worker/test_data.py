@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.failure import DataError
 

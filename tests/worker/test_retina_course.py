@@ -9,8 +9,7 @@ from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
 from prumo_retina.scoring import referral_probability
 from prumo_worker.failure import TaskError
 from prumo_worker.retina import recipe
-from prumo_worker.retina.course import Course, begun_course
-from prumo_worker.retina.figures import figures, quadratic_kappa, referral_odds
+from prumo_worker.retina.course import Course, begun_course, figures, quadratic_kappa, referral_odds
 from prumo_worker.retina.recipe import read_retina_recipe
 
 PARAMETERS = {

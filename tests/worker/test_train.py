@@ -10,8 +10,7 @@ import pytest
 
 from prumo_worker import train as train_module
 from prumo_worker.failure import Unavailable
-from prumo_worker.journal import Journal
-from prumo_worker.metric_names import TRAINING_METRICS
+from prumo_worker.journal import TRAINING_METRICS, Journal
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.profile import OperationTime

@@ -110,13 +110,13 @@ class TopGroup(LazyGroup):
     summaries=COMMANDS,
     modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example:  prumo new study.yaml && prumo plan study.yaml && prumo run study.yaml",
+    epilog="Example:  prumo new study.yaml && prumo run study.yaml && prumo report results/demo",
 )
 @click.version_option(__version__, prog_name="prumo")
 def group() -> None:
-    """How fast and for how much money a neural network trains.
+    """How fast and at what cost a neural network trains and answers.
 
-    In which framework, on which machine, and how sure that is.
+    In which framework, on which machine, and how certain that is.
 
     One flow: inspect → plan → setup → run → report.
     """

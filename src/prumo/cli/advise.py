@@ -42,29 +42,33 @@ if TYPE_CHECKING:
     epilog="Example:  prumo advise results/ufrpe-2024 --deadline 2h --budget 5USD --strategy cost"
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
-@click.option("--deadline", type=duration, metavar="TIME", help="When a run must end, as 2h.")
-@click.option("--budget", type=amount, metavar="AMOUNT", help="What a run may cost, as 5USD.")
+@click.option(
+    "--deadline", type=duration, metavar="TIME", help="Longest time for one run, such as 2h."
+)
+@click.option(
+    "--budget", type=amount, metavar="AMOUNT", help="Most that one run may cost, such as 5USD."
+)
 @click.option(
     "--strategy",
     type=click.Choice([strategy.value for strategy in Strategy]),
-    help="What is best: the least cost, the least time, or balanced: the least of half the cost "
-    "and half the time, each as a share of the largest among the configurations, as AWS Lambda "
-    "Power Tuning does.  [default: cost; speed where no price is known]",
+    help="What to optimise: cost, speed, or balanced, which weighs both equally, each as a share "
+    "of the largest value, as AWS Lambda Power Tuning does.  [default: cost; speed if no price is "
+    "known]",
 )
 @click.option(
     "--epochs",
     type=click.IntRange(min=1),
-    help="Answer for trainings of so many epochs, each as long as those measured.",
+    help="Answer for trainings of this many epochs, each as long as a measured one.",
 )
-@click.option("--only", default="", metavar="RULE", help="Only scenarios for which RULE holds.")
+@click.option("--only", default="", metavar="RULE", help="Use only scenarios that satisfy RULE.")
 @click.option(
     "--given",
     multiple=True,
     metavar="FACTOR",
-    help="A factor that is not yours to choose, so that each of its levels gets an answer of its "
-    "own; networks, data sets, image sizes and epochs always are. Repeatable.",
+    help="A factor that you cannot choose: each of its levels gets its own answer. Networks, data "
+    "sets, image sizes and epochs are always given. Repeatable.",
 )
-@click.option("--price", metavar="PRICE", help="What if all ran at this price.")
+@click.option("--price", metavar="PRICE", help="Price all runs at this price instead.")
 @purchase_option
 @exchange_options
 @billing_options
@@ -73,7 +77,7 @@ if TYPE_CHECKING:
     type=FiniteFloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="From which chance on something is called sure.",
+    help="Probability from which a statement counts as certain.",
 )
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the advice as JSON.")
@@ -97,13 +101,13 @@ def command(  # noqa: PLR0913 (one argument per option)
     tag: str,
     as_json: bool,
 ) -> None:
-    """Which of the configurations measured in RESULTS to choose.
+    """Choose among the configurations measured in RESULTS.
 
-    Names the choice and the runner-up, by how much they differ and how surely, and which
-    configurations miss the deadline or the budget. Deadline and budget are about one run: a
-    training, or an answer. Every network, data set and image size has an answer of its own: a
-    small task is not a cheaper way to do a large one. Only what the runs support is said: where
-    they do not tell two configurations apart, that is the answer.
+    Names the best configuration and the runner-up, by how much they differ and how certain
+    that is, and which configurations miss the deadline or the budget. Both limits apply to one
+    run: a training, or an answer. Every network, data set and image size gets its own answer,
+    because a small task is not a cheaper way to do a large one. Where the runs cannot separate
+    two configurations, the answer says so.
     """
     results = Results(folder)
     asked = asked_rates(results, [price] if price else [], Purchase(purchase) if purchase else None)

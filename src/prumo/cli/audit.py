@@ -39,12 +39,13 @@ def command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Check the claims in the YAML file CLAIMS against measured results.
 
-    Results are a folder; of a study's file, those in FOLDER, or results/NAME when none is given.
-    A claim states a mean, a standard deviation, a ratio, a percentage, or that one thing is less
-    than another. It agrees with the data, differs by so much, is contradicted, or is more than
-    they can tell. Where a figure is wrong, other scenarios are looked for of which it is true.
+    RESULTS is a results folder. For a study file, the results are read from FOLDER, or from
+    results/NAME. A claim states a mean, a standard deviation, a ratio, a percentage, or that
+    one value is less than another. It agrees with the data, differs from them by some amount,
+    is contradicted by them, or cannot be decided from them. If a figure is wrong, the audit
+    looks for other scenarios for which it is true.
 
-    Exit codes: 0 all agree, 1 not all do, 2 bad input.
+    Exit codes: 0 all claims agree, 1 some do not, 2 bad input.
     """
     claims = load_claims(claims_file)
     language = language_of(tag)

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     "frameworks",
     multiple=True,
     metavar="NAME[@VERSION]",
-    help="Instead of the study's own; repeatable.",
+    help="Check this framework instead of the study's; repeatable.",
 )
 @scale_option
 @click.option(
     "--results",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Where equality.json goes.  [default: results/NAME]",
+    help="Folder for equality.json.  [default: results/NAME]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def command(
@@ -53,13 +53,13 @@ def command(
 ) -> None:
     """Prove that the frameworks of STUDY train the same networks.
 
-    From one seed the same weights go into every framework. Parameter counts, the scores of a small
-    batch, its loss, and the loss after one step of SGD must agree. Data of the study's own are
-    prepared and missing environments set up on the way; what was proven before is kept and compared
+    Every framework gets the same weights, from one seed. Parameter counts, the scores of a
+    small batch, its loss, and the loss after one step of SGD must agree. The study's own data
+    are prepared and missing environments created first. Earlier proofs are kept and compared
     again. A framework that cannot express a network is listed as refused.
 
-    Exit codes: 0 nothing differs, 1 something differs or failed, or frameworks were to be compared
-    and no network was built by two of them, 2 bad input.
+    Exit codes: 0 nothing differs, 1 something differs or failed, or no network could be
+    compared between two frameworks, 2 bad input.
     """
     study = load_study(study_file, scale)
     _require_checkable(study, frameworks)

@@ -18,18 +18,18 @@ STANDARD_OUTPUT = "-"
 
 @click.command(epilog="Example:  prumo compare results/demo --factor framework --against pytorch")
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
-@click.option("--factor", required=True, metavar="NAME", help="The factor to compare levels of.")
 @click.option(
-    "--metric", metavar="NAME", help="In which metric, such as cost_usd.  [default: the main one]"
+    "--factor", required=True, metavar="NAME", help="The factor whose levels are compared."
 )
 @click.option(
-    "--against", metavar="LEVEL", help="Compare each level with this one only, not all pairs."
+    "--metric", metavar="NAME", help="Metric to compare, such as cost_usd.  [default: the main one]"
 )
+@click.option("--against", metavar="LEVEL", help="Compare each level only with this one.")
 @confidence_option
 @click.option(
     "--bootstrap",
     is_flag=True,
-    help="Intervals that do not assume how runs spread; they need seven runs of each.",
+    help="Use bootstrap intervals, which assume no distribution; needs seven runs of each.",
 )
 @language_option
 @click.option("--csv", "csv_path", metavar="FILE", help="Write the table as CSV; - prints it.")
@@ -48,9 +48,9 @@ def command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Compare the levels of one factor in the results folder RESULTS, like with like.
 
-    Runs are compared only where all other factors are at the same levels. A verdict is faster,
-    slower, not told apart or too few runs; dearer and cheaper for money. No verdict says "equal":
-    runs cannot show that.
+    Runs are compared only where all other factors have the same levels. The verdict is faster,
+    slower, not told apart or too few runs; for money, cheaper or dearer. No verdict says
+    "equal": runs cannot show that.
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "prices",
     multiple=True,
     metavar="PRICE",
-    help="What if it were this price, as provider/sku@region; repeatable.",
+    help="Price the runs at this price instead, as provider/sku@region; repeatable.",
 )
 @purchase_option
 @exchange_options
@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     "--grid",
     type=FiniteFloatRange(0),
     metavar="GRAMS",
-    help="CO2 of a kWh where the machine stands, in grams.",
+    help="Grams of CO2 per kWh where the machine runs.",
 )
 @click.option(
     "--watts-per-core",
     type=FiniteFloatRange(0, min_open=True),
     metavar="WATTS",
-    help="For an estimate of energy where the machine did not count it.",
+    help="Estimate the energy of runs whose machine did not measure it.",
 )
 @confidence_option
 @language_option
@@ -78,12 +78,12 @@ def command(  # noqa: PLR0913 (one argument per option)
     as_csv: bool,
     as_json: bool,
 ) -> None:
-    """What the runs in the results folder RESULTS cost: a run, an epoch, 1,000 images, an answer.
+    """Show what the runs in the results folder RESULTS cost.
 
-    Amounts are those of the prices kept with the results. With --price or --purchase the same
-    measured runs are priced otherwise, and nothing is changed; `prumo reprice` changes what is
-    kept. A run pays for its time exactly, or with --rental own by its provider's rule; intervals
-    come from the spread of runs.
+    Per run, epoch, 1,000 images or answer. Amounts use the prices kept with the results. With
+    --price or --purchase the same measured runs are priced differently and nothing is changed;
+    `prumo reprice` changes the prices that are kept. A run pays for its exact time, or with
+    --rental own by its provider's billing rule. Intervals come from the spread of the runs.
     """
     if as_csv and as_json:
         raise click.UsageError("--csv and --json both want standard output; give one.")

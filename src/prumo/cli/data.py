@@ -35,8 +35,8 @@ Examples:
 def command() -> None:
     """Fetch, check, list and remove data sets.
 
-    A study names folders of data under workload.data. Before its first run the images are decoded,
-    resized and cached once for all frameworks (PRUMO_CACHE names another place for the cache).
+    A study names folders of data under workload.data. Before the first run, the images are
+    decoded, resized and cached once for all frameworks (PRUMO_CACHE sets the cache folder).
     """
 
 
@@ -47,7 +47,7 @@ def command() -> None:
     "folder",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="Where the files go.  [default: data/NAME]",
+    help="Folder for the files.  [default: data/NAME]",
 )
 @click.option(
     "--from",
@@ -55,14 +55,14 @@ def command() -> None:
     metavar="URL",
     multiple=True,
     envvar="PRUMO_DATA_FROM",
-    help="The address of the files, instead of the known ones; repeatable.",
+    help="Download from this address instead of the known ones; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool) -> None:
     """Download NAME (mnist, fashion_mnist, cifar10) from its home page or a mirror.
 
-    Every file is checked against its published checksum. A download that stopped goes on where it
-    was when it is called again.
+    Every file is checked against its published checksum. An interrupted download continues
+    where it stopped when the command is called again.
     """
     from prumo.datasets.download import fetch as fetch_files  # noqa: PLC0415 (each command needs its own)
 
@@ -79,12 +79,12 @@ def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool
 
 @command.command(epilog="Example:  prumo data check ~/data/mnist --dataset mnist")
 @click.argument("path", metavar="FOLDER|FILE", type=click.Path(path_type=Path))
-@click.option("--dataset", default="", metavar="NAME", help="As which data set it will be used.")
+@click.option("--dataset", default="", metavar="NAME", help="The data set that it will be used as.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def check(path: Path, dataset: str, as_json: bool) -> None:
-    """Say what FOLDER or FILE holds, decode every image, and list what is wrong.
+    """Show what FOLDER or FILE contains, decode every image, and list the problems.
 
-    Exit codes: 0 nothing is wrong, 1 something is, 2 there is nothing to read.
+    Exit codes: 0 no problems, 1 problems were found, 2 there is nothing to read.
     """
     from prumo.datasets.study_data import examine  # noqa: PLC0415 (each command needs its own)
 
@@ -101,7 +101,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 @command.command("list", epilog="Example:  prumo data list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def listing(as_json: bool) -> None:
-    """List the known data sets, and what is prepared in the cache."""
+    """List the known data sets and those prepared in the cache."""
     from prumo.datasets.download import known_sets  # noqa: PLC0415 (each command needs its own)
     from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
 
@@ -127,9 +127,9 @@ def listing(as_json: bool) -> None:
 @click.argument("names", metavar="[KEY|NAME|all]...", nargs=-1, required=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def remove(names: tuple[str, ...], as_json: bool) -> None:
-    """Remove prepared data from the cache: by key, every size of a data set, or all.
+    """Remove prepared data from the cache: by key, all sizes of a data set, or everything.
 
-    Files that you named or fetched are never touched.
+    Files that you provided or fetched are never touched.
     """
     from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
     from prumo.datasets.preparation import remove as remove_prepared  # noqa: PLC0415 (as above)

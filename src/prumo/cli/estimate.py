@@ -19,7 +19,7 @@ from prumo.report.forecast import estimate_sentences
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.study.network import find_network
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
 
@@ -32,11 +32,17 @@ from prumo_worker.recipe import Recipe
 @click.option("--dataset", required=True, help=f"One of {', '.join(CATALOG)}.")
 @click.option("--epochs", required=True, type=click.IntRange(1), help="Passes over the images.")
 @click.option(
-    "--machine", required=True, metavar="PROVIDER/SKU", help="As `prumo price list` names it."
+    "--machine", required=True, metavar="PROVIDER/SKU", help="Machine, as in `prumo price list`."
 )
-@click.option("--region", help="Where it is rented; the cheapest when absent.")
-@click.option("--images", type=click.IntRange(1), help="Instead of all of the data set.")
-@click.option("--image-size", type=click.IntRange(1, 4096), help="Instead of the data set's own.")
+@click.option("--region", help="Region to rent it in.  [default: the cheapest]")
+@click.option(
+    "--images", type=click.IntRange(1), help="Number of images.  [default: the whole data set]"
+)
+@click.option(
+    "--image-size",
+    type=click.IntRange(1, 4096),
+    help="Side of the images in pixels.  [default: that of the data set]",
+)
 @click.option("--batch-size", type=click.IntRange(1), default=Recipe.batch_size, show_default=True)
 @click.option("--framework", type=click.Choice(FRAMEWORKS), default="pytorch", show_default=True)
 @click.option(
@@ -48,7 +54,7 @@ from prumo_worker.recipe import Recipe
     multiple=True,
     metavar="RESULTS",
     type=click.Path(path_type=Path),
-    help="Results measured on such a machine; repeatable.",
+    help="Results measured on this kind of machine; repeatable.",
 )
 @purchase_option
 @exchange_options
@@ -73,10 +79,11 @@ def command(  # noqa: PLR0913 (each option is an argument)
     tag: str,
     as_json: bool,
 ) -> None:
-    """Tell how long one training would take on a machine, what it would cost, and how sure that is.
+    """Estimate how long one training takes on a machine, what it costs, and how certain that is.
 
-    Results of such a machine, given with --from, are scaled by FLOPs and bytes. Without them it is
-    a rough estimate from the data sheet of its accelerator, with a wide interval.
+    Results from such a machine, given with --from, are scaled by FLOPs and bytes. Without
+    them, the estimate is rough: it comes from the data sheet of the accelerator and has a wide
+    interval.
     """
     if dataset not in CATALOG:
         raise InputError(f"unknown data set '{dataset}'; {did_you_mean(dataset, CATALOG)}")

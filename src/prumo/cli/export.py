@@ -17,7 +17,7 @@ from prumo.results.tables import Results
     epilog="Example:  prumo export mlflow results/demo --tracking-uri http://localhost:5000",
 )
 def command() -> None:
-    """Hand the runs of a results folder to other tools."""
+    """Export the runs of a results folder to other tools."""
 
 
 @command.command(
@@ -30,15 +30,19 @@ def command() -> None:
     default="mlruns",
     show_default=True,
     metavar="URI",
-    help="An MLflow server's address, or a folder.  [env: MLFLOW_TRACKING_URI]",
+    help="Address of an MLflow server, or a folder.  [env: MLFLOW_TRACKING_URI]",
 )
-@click.option("--experiment", metavar="NAME", help="[default: the study's name]")
+@click.option(
+    "--experiment",
+    metavar="NAME",
+    help="Name of the MLflow experiment.  [default: the study's name]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print which runs were added and kept.")
 def mlflow(folder: Path, tracking_uri: str, experiment: str | None, *, as_json: bool) -> None:
-    """Make an MLflow run of every run in the results folder RESULTS.
+    """Create an MLflow run for every run in the results folder RESULTS.
 
-    Parameters, figures, the loss by step and epoch, the verdict and the versions go along. A run
-    that MLflow has already is left alone, or replaced where its figures have changed since.
+    Parameters, metrics, the loss by step and epoch, the verdict and the versions are included.
+    A run that MLflow already has is left alone, or replaced if its figures have changed.
     """
     results = Results(folder)
     with shown_progress() as progress:

@@ -16,14 +16,14 @@ from prumo.foreign.table_mapping import load_mapping
 @click.group(
     "import",
     epilog="Example:  prumo import caffe-log logs/train_*.log --into results/caffe",
-    short_help="Bring logs and tables of other measurements into a results folder.",
+    short_help="Import logs and tables of other measurements.",
 )
 def command() -> None:
-    """Bring logs and tables of other measurements into a results folder.
+    """Import logs and tables of other measurements into a results folder.
 
-    Each log becomes a run with its steps, losses and times, each row of a table a run with its
-    figures, so that `prumo report` works on them. Nothing is known of the machine, and nothing is
-    made up.
+    Each log becomes a run with its steps, losses and times; each row of a table becomes a run
+    with its figures. `prumo report` then works on them. Nothing is invented: what the files do
+    not say about the machine stays unknown.
     """
 
 
@@ -48,12 +48,12 @@ def _importer(kind_name: str) -> click.Command:
         required=True,
         metavar="RESULTS",
         type=click.Path(path_type=Path, file_okay=False),
-        help="The results folder, made where it is missing.",
+        help="The results folder; created if missing.",
     )
     @click.option(
         "--images",
         type=click.IntRange(min=1),
-        help="Images of one epoch; without it all steps count as one epoch.",
+        help="Images per epoch; without it, all steps count as one epoch.",
     )
     @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
     def importer(files: tuple[Path, ...], results: Path, images: int | None, as_json: bool) -> None:
@@ -84,18 +84,18 @@ def _importer(kind_name: str) -> click.Command:
     "results",
     metavar="RESULTS",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The results folder, which is made.  [default: results/NAME]",
+    help="The results folder, which must not exist yet.  [default: results/NAME]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was imported as JSON.")
 def import_csv(
     mapping_file: Path, folder: Path | None, results: Path | None, as_json: bool
 ) -> None:
-    """Make a study of the tables in FOLDER, as the YAML file MAPPING says.
+    """Create a study from the tables in FOLDER, as described by the YAML file MAPPING.
 
-    The mapping names the files, what their names and columns mean, and the prices of machines.
-    Every row becomes a run that was measured elsewhere, or a summary of several; nothing is made
-    up. All files are checked before anything is written. FOLDER is that of the mapping when none
-    is given.
+    The mapping names the files, what their names and columns mean, and the prices of the
+    machines. Every row becomes a run that was measured elsewhere, or a summary of several
+    runs. All files are checked before anything is written. FOLDER defaults to the folder of
+    the mapping.
     """
     mapping = load_mapping(mapping_file)
     into = results or Path("results") / mapping.section.name

@@ -22,11 +22,11 @@ ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
     "--path",
     type=click.Path(path_type=Path),
     default=Path(),
-    help="Folder whose disk is looked at; the current one by default.",
+    help="Folder whose disk is inspected.  [default: the current one]",
 )
-@click.option("--quick", is_flag=True, help="Skip the repeated loop, which takes most of a second.")
+@click.option("--quick", is_flag=True, help="Skip the timing loop, which takes most of a second.")
 def command(as_json: bool, path: Path, quick: bool) -> None:
-    """Show this machine, its limits and its noise, with advice before measuring on it."""
+    """Show this machine, its limits and its noise, with advice for measuring on it."""
     machine = machine_facts(path) if quick else inspect_machine(path)
     advice = advise(machine)
     if as_json:

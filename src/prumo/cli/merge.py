@@ -15,12 +15,15 @@ from prumo.results.merge import merge
 @click.command(epilog="Example:  prumo merge from-the-gpu-machine/ufrpe-2024 results/ufrpe-2024")
 @click.argument("source", metavar="FROM", type=click.Path(path_type=Path))
 @click.argument("target", metavar="INTO", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print which runs were taken and kept.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print which runs were copied and kept, as JSON."
+)
 def command(source: Path, target: Path, as_json: bool) -> None:
-    """Copy the runs of results folder FROM into results folder INTO.
+    """Copy the runs of the results folder FROM into the results folder INTO.
 
-    A run is taken when INTO lacks it, or has it only as unavailable, interrupted or failed while
-    FROM has it finished. Finished runs in INTO are never replaced, and FROM is left as it is.
+    A run is copied if INTO lacks it, or has it only as unavailable, interrupted or failed
+    while FROM has it finished. Finished runs in INTO are never replaced, and FROM stays
+    unchanged.
     """
     into = ResultsFolder.existing(target)
     with into.locked():

@@ -33,7 +33,7 @@ def command() -> None:
 @command.command("list", epilog="Example:  prumo network list --json")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def list_networks(as_json: bool) -> None:
-    """List Prumo's networks with the images and classes that they were made for."""
+    """List Prumo's networks with the image sizes and classes they were designed for."""
     accounts = [network_account(find_network(name)) for name in NAMES]
     if as_json:
         told = [
@@ -64,10 +64,10 @@ def list_networks(as_json: bool) -> None:
 )
 @click.argument("network")
 @click.option("--image-size", type=click.IntRange(1, 4096), help="Side of the images in pixels.")
-@click.option("--channels", type=click.IntRange(1), help="Channels of the images; most have 3.")
-@click.option("--classes", type=click.IntRange(1), help="How many classes there are to tell apart.")
-@click.option("--framework", help="With --check: pytorch, or pytorch@2.13.0, or another.")
-@click.option("--check", is_flag=True, help="Build it in the framework and take a step there.")
+@click.option("--channels", type=click.IntRange(1), help="Channels of the images, usually 3.")
+@click.option("--classes", type=click.IntRange(1), help="Number of classes.")
+@click.option("--framework", help="With --check: the framework, such as pytorch or pytorch@2.13.0.")
+@click.option("--check", is_flag=True, help="Build it in the framework and train one step.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def show(  # noqa: PLR0913 (one for each option)
     network: str,
@@ -92,7 +92,7 @@ def show(  # noqa: PLR0913 (one for each option)
 
 
 def _checked(net: Network, framework: str) -> dict[str, Any]:
-    from prumo.run.proof import build  # noqa: PLC0415 (only a check starts workers)
+    from prumo.run.equality import build  # noqa: PLC0415 (only a check starts workers)
 
     with shown_progress() as progress:
         answer = build(net, framework, progress)

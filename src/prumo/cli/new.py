@@ -16,10 +16,10 @@ from prumo.study.document import STARTER_KINDS, StarterKind, write_starter
     type=click.Choice(STARTER_KINDS),
     default="training",
     show_default=True,
-    help="Train Prumo's networks, or run a program of your own.",
+    help="Train Prumo's networks, or run your own program.",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is already there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def command(path: Path, kind: StarterKind, force: bool) -> None:
-    """Write a commented starter study to PATH (study.yaml)."""
+    """Write a commented starter study to PATH (study.yaml by default)."""
     write_starter(path, kind, replace=force)
     click.echo(f"wrote {path}; next: prumo plan {path}")

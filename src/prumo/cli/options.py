@@ -90,7 +90,7 @@ confidence_option = click.option(
     type=FiniteFloatRange(0, 1, min_open=True, max_open=True),
     default=CONFIDENCE,
     show_default=True,
-    help="Confidence of intervals and verdicts.",
+    help="Confidence level of intervals and verdicts.",
 )
 
 
@@ -101,14 +101,14 @@ language_option = click.option(
     default="en",
     show_default=True,
     metavar="TAG",
-    help="Language of the texts and numbers: en or pt-BR.  [env: PRUMO_LANG]",
+    help="Language of texts and numbers: en or pt-BR.  [env: PRUMO_LANG]",
 )
 
 
 purchase_option = click.option(
     "--purchase",
     type=click.Choice([purchase.value for purchase in Purchase]),
-    help="How the machines are bought.",
+    help="How the machines are bought: on demand or spot.",
 )
 
 
@@ -119,15 +119,17 @@ def exchange_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--rate-date",
             type=click.DateTime(["%Y-%m-%d"]),
             metavar="DATE",
-            help="The day of that rate, as 2026-11-14.",
+            help="Date of the exchange rate, such as 2026-11-14.",
         ),
         click.option(
             "--rate",
             type=exchange_rate,
             metavar="RATE",
-            help="What one USD costs, as 5.40.",
+            help="Price of one USD, such as 5.40.",
         ),
-        click.option("--currency", metavar="CODE", help="Amounts in this currency too, as BRL."),
+        click.option(
+            "--currency", metavar="CODE", help="Show amounts in this currency too, such as BRL."
+        ),
     ]
     for option in options:
         command = option(command)
@@ -140,17 +142,17 @@ def billing_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--rental",
             type=click.Choice(["own", "shared"]),
-            help="shared: a run is a part of a longer rental and pays for its time exactly; own: "
-            "every run rents a machine, so minimum and rounding count each time.  [default: the "
-            "study's, or shared]",
+            help="shared: a run is part of a longer rental and pays for its exact time; own: every "
+            "run rents its own machine, so the provider's minimum and rounding apply each time.  "
+            "[default: the study's setting, or shared]",
         ),
         click.option(
             "--idle",
             type=duration,
             metavar="TIME",
-            help="Rented and idle time to bill with every run, as 10min.",
+            help="Idle time billed with every run, such as 10min.",
         ),
-        click.option("--setup", is_flag=True, help="Bill the whole process with its set-up."),
+        click.option("--setup", is_flag=True, help="Bill the whole process, including set-up."),
     ]
     for option in options:
         command = option(command)
@@ -191,7 +193,7 @@ def settings_with(
 
 
 scale_option = click.option(
-    "--scale", metavar="NAME", help="One of the study's `scales`, such as small."
+    "--scale", metavar="NAME", help="Use one of the study's `scales`, such as small."
 )
 
 

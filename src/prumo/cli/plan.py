@@ -29,28 +29,30 @@ if TYPE_CHECKING:
 @click.option("--csv", "as_csv", is_flag=True, help="Print scenarios and factors as CSV.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.option("--all", "show_all", is_flag=True, help="Show every scenario of a large study.")
-@click.option("--forecast", is_flag=True, help="Tell how long it will take and what it will cost.")
+@click.option(
+    "--forecast", is_flag=True, help="Forecast how long the study takes and what it costs."
+)
 @click.option(
     "--from",
     "earlier",
     multiple=True,
     metavar="RESULTS",
     type=click.Path(path_type=Path),
-    help="With --forecast: a results folder to learn from; repeatable.",
+    help="With --forecast: learn from this results folder; repeatable.",
 )
 @click.option(
     "--probe",
     "probes",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --forecast: how many scenarios to try out for a few steps.",
+    help="With --forecast: number of scenarios to try for a few steps.",
 )
-@click.option("--no-probe", is_flag=True, help="With --forecast: only look at earlier results.")
+@click.option("--no-probe", is_flag=True, help="With --forecast: use earlier results only.")
 @click.option(
     "--results",
     metavar="FOLDER",
     type=click.Path(path_type=Path),
-    help="With --forecast: where forecast.json goes.  [default: results/NAME]",
+    help="With --forecast: folder for forecast.json.  [default: results/NAME]",
 )
 @language_option
 def command(  # noqa: PLR0913 (each option is an argument)
@@ -66,12 +68,12 @@ def command(  # noqa: PLR0913 (each option is an argument)
     results: Path | None,
     tag: str,
 ) -> None:
-    """Show the scenarios of STUDY and how many runs they make.
+    """Show the scenarios of STUDY and how many runs they need.
 
-    With --forecast, tell time and money of the whole study before it runs, each with an interval:
-    a few scenarios are tried out for some steps, three minutes at most, and what earlier results
-    of this machine teach is used as well. The forecast is kept beside the results, so that it can
-    be compared with what came true: by the report, or by the same command after the run.
+    With --forecast, predict time and cost of the whole study before it runs, each with an
+    interval. A few scenarios are tried for some steps, for three minutes at most, and earlier
+    results from this machine are used as well. The forecast is kept with the results, so that
+    the report, or the same command after the run, can compare it with what really happened.
     """
     if as_csv and (as_json or forecast):
         raise click.UsageError("choose one of --csv, --json and --forecast")

@@ -56,65 +56,61 @@ _limit = click.option(
     type=click.IntRange(0),
     default=_LIMIT,
     show_default=True,
-    help="Most rows that are shown; 0 shows all.",
+    help="Maximum number of rows; 0 shows all.",
 )
 _form = click.option(
     "--from",
     "source",
     type=click.Choice(PRICE_SOURCES.names()),
-    help="What kind of price list it is.  [default: recognised by how FILE begins]",
+    help="Kind of price list.  [default: recognised from the start of FILE]",
 )
 _provider_of_file = click.option(
-    "--provider", default="", help="Whose prices they are, where the file does not say."
+    "--provider", default="", help="Provider of the prices, if the file does not say."
 )
 _as_of = click.option(
     "--as-of",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Of which day they are, where the file does not say.",
+    help="Date of the prices, if the file does not say.",
 )
 
 
 @click.group(epilog=EPILOG)
 def command() -> None:
-    """Show, check and update what machines and services cost.
+    """Search, check and update what machines and services cost.
 
-    Prumo ships a dated catalog; prices that you import or fetch stand beside it in the cache, and
-    the newest of a name counts. A study names a price as provider/sku@region.
+    Prumo ships a dated catalog. Prices that you import or fetch are kept in the cache, and the
+    newest price of each name is used. A study names a price as provider/sku@region.
     """
 
 
 @command.command("list", epilog="Example:  prumo price list --provider gcp")
-@click.option("--provider", default="", help="Only of this provider.")
-@click.option("--region", default="", help="Only in this region.")
+@click.option("--provider", default="", help="Only prices of this provider.")
+@click.option("--region", default="", help="Only prices in this region.")
 @_limit
 @_json
 def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
-    """List the prices that are known, each with its source and date."""
+    """List the known prices, each with its source and date."""
     prices = select(load_catalog().prices, provider, region)
     if as_json:
         _print_json([price_json(price) for price in prices])
     else:
         print_prices(prices, limit, table_console())
-        click.echo("`prumo price lint` tells which of them are old or doubtful")
+        click.echo("`prumo price lint` shows which of them are old or doubtful")
 
 
 @command.command("find", epilog="Example:  prumo price find --gpu T4 --max 1.0 --spot")
-@click.option("--gpu", default="", help="The accelerator: T4, A100, tpu-v5litepod.")
-@click.option(
-    "--max", "maximum", type=FiniteFloat(), help="The most that it may cost, for its unit."
-)
-@click.option("--provider", default="", help="Only of this provider.")
-@click.option("--region", default="", help="Only in this region.")
-@click.option("--vcpus", type=FiniteFloat(), help="At least so many vCPUs.")
-@click.option(
-    "--memory", "memory_gib", type=FiniteFloat(), metavar="GIB", help="At least so much memory."
-)
-@click.option("--spot", is_flag=True, help="By the price of a spot machine.")
+@click.option("--gpu", default="", help="Accelerator, such as T4, A100 or tpu-v5litepod.")
+@click.option("--max", "maximum", type=FiniteFloat(), help="Maximum price per unit.")
+@click.option("--provider", default="", help="Only prices of this provider.")
+@click.option("--region", default="", help="Only prices in this region.")
+@click.option("--vcpus", type=FiniteFloat(), help="Minimum number of vCPUs.")
+@click.option("--memory", "memory_gib", type=FiniteFloat(), metavar="GIB", help="Minimum memory.")
+@click.option("--spot", is_flag=True, help="Use spot prices.")
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in Kind]),
-    help="What is paid for; without it, all that is paid by the hour.",
+    help="Kind of price.  [default: everything that is billed by the hour]",
 )
 @click.option("--currency", default="USD", show_default=True, help="Only prices in this currency.")
 @_limit
@@ -159,10 +155,10 @@ def find_prices(  # noqa: PLR0913 (one for each option)
     "show", epilog="Example:  prumo price show azure/Standard_NC4as_T4_v3 --region eastus --json"
 )
 @click.argument("name", metavar="PROVIDER/SKU[@REGION]")
-@click.option("--region", default="", help="The region, if NAME does not say it.")
+@click.option("--region", default="", help="Region, if the name does not include it.")
 @_json
 def show(name: str, region: str, as_json: bool) -> None:
-    """Show one price and where it comes from."""
+    """Show one price and its source."""
     if region and "@" in name:
         raise click.UsageError(f"'{name}' names a region already: leave --region out")
     catalog = load_catalog()
@@ -188,7 +184,7 @@ def show(name: str, region: str, as_json: bool) -> None:
     default=MAX_AGE_DAYS,
     show_default=True,
     metavar="DAYS",
-    help="From what age on a price is stale.",
+    help="Age from which a price is stale.",
 )
 @_json
 def lint_prices(  # noqa: PLR0913 (one for each option)
@@ -199,13 +195,13 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
     max_age_days: int,
     as_json: bool,
 ) -> None:
-    """Tell what is wrong or doubtful in FILE, or in the catalog.
+    """Report what is wrong or doubtful in FILE, or in the catalog.
 
-    Zeros, negative amounts, made-up amounts, spot above on demand, duplicates, missing or
+    Zeros, negative amounts, placeholder amounts, spot above on demand, duplicates, missing or
     old dates, missing sources, unknown currencies.
 
-    Exit codes: 0 nothing is wrong in FILE or in prices of your own (what is old in the shipped
-    catalog is only told), 1 something is, 2 it cannot be read.
+    Exit codes: 0 nothing is wrong in FILE or in your own prices (old prices in the shipped
+    catalog are only reported), 1 something is wrong, 2 it cannot be read.
     """
     today = _today()
     if files:
@@ -248,11 +244,11 @@ def import_prices(
     as_of: datetime | None,
     as_json: bool,
 ) -> None:
-    """Take prices from FILE... into your own catalog.
+    """Import prices from FILE... into your own catalog.
 
-    SkyPilot's catalogs (vms.csv), offer files of the AWS price list (JSON or CSV), pages of the
-    Azure Retail Prices API (JSON), and plain tables (CSV). Rows that are of no use are left out and
-    told.
+    Reads SkyPilot's catalogs (vms.csv), offer files of the AWS price list (JSON or CSV), pages
+    of the Azure Retail Prices API (JSON), plain tables (CSV), and what installed plug-ins can
+    read. Unusable rows are left out and reported.
     """
     prices = read_files(files, source or "", Origin(provider, _day(as_of)))
     intake = take_in(prices, ", ".join(map(str, files)), _today())
@@ -265,15 +261,15 @@ def import_prices(
 
 
 @command.command(epilog="Example:  prumo price update --provider azure --region brazilsouth")
-@click.option("--provider", "providers", multiple=True, help="Only this one; repeatable.")
-@click.option("--region", "regions", multiple=True, help="In this region; repeatable.")
-@click.option("--sku", "skus", multiple=True, help="Of this machine or service; repeatable.")
-@click.option("--all", "every_sku", is_flag=True, help="Of every SKU that the provider has there.")
+@click.option("--provider", "providers", multiple=True, help="Only this provider; repeatable.")
+@click.option("--region", "regions", multiple=True, help="Only in this region; repeatable.")
+@click.option("--sku", "skus", multiple=True, help="Only this machine or service; repeatable.")
+@click.option("--all", "every_sku", is_flag=True, help="Every SKU that the provider offers there.")
 @click.option(
     "--from",
     "source",
     type=click.Choice(list(fetching_sources())),
-    help="Whom to ask.  [default: azure for azure, aws for sagemaker, else skypilot]",
+    help="Source to ask.  [default: azure for azure, aws for sagemaker, otherwise skypilot]",
 )
 @_json
 def update(  # noqa: PLR0913 (one for each option)
@@ -286,9 +282,9 @@ def update(  # noqa: PLR0913 (one for each option)
 ) -> None:
     """Fetch prices from public services; no account is needed.
 
-    Without options, everything that the catalog knows. Azure's Retail Prices API, the AWS price
-    list (EC2's is 300 MB for each region, without spot prices) and SkyPilot's catalogs on GitHub
-    are asked. What fails leaves the known prices as they are.
+    Without options, updates everything in the catalog, from Azure's Retail Prices API, the AWS
+    price list (EC2's is 300 MB per region, without spot prices) and SkyPilot's catalogs on
+    GitHub. If a service fails, the known prices stay as they are.
     """
     request = UpdateRequest(providers, regions, skus, every_sku, source or "")
     with shown_progress() as progress:

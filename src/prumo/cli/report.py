@@ -30,7 +30,7 @@ PAGE = "html"
     "--out",
     type=click.Path(path_type=Path),
     metavar="PATH",
-    help="The file of the page; with --format, the folder for what is written.  "
+    help="File for the page; with --format, folder for all files.  "
     "[default: RESULTS/report.html, RESULTS/report]",
 )
 @click.option(
@@ -38,7 +38,7 @@ PAGE = "html"
     "formats",
     multiple=True,
     type=click.Choice(FORMATS),
-    help="What to write into a folder; may be repeated.  [default: only the page, as a file]",
+    help="Format to write into a folder; repeatable.  [default: only the page, as a file]",
 )
 @click.option("--csv", "csv_path", metavar="FILE", help="Write the summary as CSV; - prints it.")
 @click.option(
@@ -46,7 +46,7 @@ PAGE = "html"
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric to show, the main one first; may be repeated.",
+    help="Metric to show, the main one first; repeatable.",
 )
 @confidence_option
 @language_option
@@ -62,10 +62,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     *,
     as_json: bool,
 ) -> None:
-    """Tables, statistics and one HTML page from the results folder RESULTS.
+    """Create tables, statistics and one HTML page from the results folder RESULTS.
 
-    Works while the study is still running. The page holds its figures and styles and opens without
-    a network.
+    Works while the study is still running. The page contains its figures and styles and opens
+    offline.
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     "--purchase spot"
 )
 @click.argument("folder", type=click.Path(path_type=Path), metavar="RESULTS")
-@click.option("--price", metavar="PRICE", help="Of all machines, as provider/sku@region.")
+@click.option("--price", metavar="PRICE", help="Price of all machines, as provider/sku@region.")
 @click.option(
     "--machine",
     "machines",
     multiple=True,
     metavar="LABEL=PRICE",
-    help="Of one machine of the study; repeatable.",
+    help="Price of one machine of the study; repeatable.",
 )
 @purchase_option
 @exchange_options
@@ -49,11 +49,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     rate_date: datetime | None,
     as_json: bool,
 ) -> None:
-    """Price the results folder RESULTS anew.
+    """Change the prices that the results folder RESULTS is computed with.
 
-    Without options, from what the study names and the catalog says today. With options only what
-    they say is changed. Reports use what is kept here and never change it; the prices that counted
-    before stay in prices.json as earlier ones.
+    Without options, takes the prices that the study names from today's catalog. With options,
+    changes only what they say. Reports use the prices kept here and never change them; earlier
+    prices stay in prices.json.
     """
     change = Repricing(
         prices=({EVERY_MACHINE: price} if price else {}) | _named(machines),

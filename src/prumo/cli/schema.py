@@ -10,7 +10,7 @@ from prumo.study import Study
 
 @click.command("schema", epilog="Example:  prumo schema > study.schema.json")
 def command() -> None:
-    """Print the JSON Schema of study files, so that an editor can check and complete them."""
+    """Print the JSON Schema of study files, so that editors can check and complete them."""
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Study.model_json_schema(),

@@ -9,9 +9,8 @@ import click
 
 from prumo.cli.console import print_json, shown_progress
 from prumo.environments.frameworks import find_framework
-from prumo.environments.setup import ensure
+from prumo.environments.setup import ensure, study_requests
 from prumo.environments.store import environments, remove
-from prumo.environments.study_requests import study_requests
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -32,16 +31,16 @@ Examples:
 
 @click.command(epilog=EPILOG)
 @click.argument("names", metavar="[STUDY|FRAMEWORK[@VERSION]|NAME]...", nargs=-1)
-@click.option("--list", "listing", is_flag=True, help="List the environments that there are.")
+@click.option("--list", "listing", is_flag=True, help="List the existing environments.")
 @click.option("--remove", "removing", is_flag=True, help="Remove environments by NAME, or `all`.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool) -> None:
-    """Make the isolated environments that a study needs.
+    """Create the isolated environments that a study needs.
 
-    Each framework and version gets an environment of its own in the user's cache (PRUMO_CACHE
-    names another place), installed with pip and its configuration. Caffe has no pip package: it
-    comes from Debian 11 by debootstrap (PRUMO_DEBIAN_MIRROR names another mirror). One that is
-    there already is used as it is.
+    Each framework version gets its own environment in the user's cache (PRUMO_CACHE sets the
+    folder), installed with pip and its configuration. Caffe has no pip package: it is
+    installed from Debian 11 with debootstrap (PRUMO_DEBIAN_MIRROR sets the mirror). An
+    existing environment is reused.
     """
     if listing and removing:
         raise click.UsageError("--list and --remove exclude each other")

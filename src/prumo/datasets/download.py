@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
 from prumo.http import SCHEMES, BrokenConnectionError, RetryPolicy, chunks, opened, retry
 from prumo.progress import SILENT, ProgressCounter
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     import io

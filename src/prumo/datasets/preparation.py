@@ -27,7 +27,7 @@ from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
 from prumo.progress import SILENT, ProgressCounter
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
 
 if TYPE_CHECKING:
@@ -41,78 +41,6 @@ if TYPE_CHECKING:
 CONTENTS = "contents"
 SETTLED_SECONDS = 2.0
 """A file that changed later than that may change again without its times showing it."""
-
-
-class Contents:
-    """The contents of data sets; files that did not change since are not read again."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._known: dict[str, str] = {}
-
-    def of(self, source: Source, files: Sequence[Path]) -> str:
-        """A hash of the names and contents of these files of a source."""
-        stats = [_stat(file) for file in files]
-        state = _state(source, files, stats)
-        if state not in self._known:
-            self._known[state] = _kept(state) or self._read(source, files, stats)
-            if max(stat.st_ctime for stat in stats) < time.time() - SETTLED_SECONDS:
-                _keep(state, self._known[state])
-        return self._known[state]
-
-    def _read(self, source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
-        root = source.path if source.path.is_dir() else source.path.parent
-        job = f"reading {source.path}"
-        total_bytes = sum(stat.st_size for stat in stats)
-        self._progress.show(job)
-        counter = ProgressCounter(job, total_bytes, "bytes", self._progress)
-        pairs, done = [], 0
-        for file, stat in zip(files, stats, strict=True):
-            pairs.append((file.relative_to(root).as_posix(), _digest(file)))
-            done += stat.st_size
-            counter.update(done)
-        return hash_of([source.kind, list(source.class_names), pairs])
-
-
-def hash_of(parts: Sequence[object]) -> str:
-    """One hash of many parts."""
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _state(source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
-    """Changes whenever one of the files does, as far as can be seen without reading them."""
-    marks = [
-        (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        for file, stat in zip(files, stats, strict=True)
-    ]
-    return hash_of([source.kind, str(source.path), list(source.class_names), marks])
-
-
-def _stat(file: Path) -> os.stat_result:
-    try:
-        return file.stat()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
-
-
-def _digest(file: Path) -> str:
-    try:
-        return file_sha256(file)
-    except InputError as error:
-        raise DataError(str(error)) from error
-
-
-def _kept(state: str) -> str:
-    try:
-        return (cache_folder() / CONTENTS / state).read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return ""
-
-
-def _keep(state: str, content: str) -> None:
-    # A cache that cannot be written only costs the reading next time.
-    with contextlib.suppress(OSError, StorageError):
-        write_whole(made_folder(CONTENTS) / state, content)
 
 
 @dataclass(frozen=True)
@@ -146,7 +74,7 @@ class Prepared:
         return {"key": self.key, **asdict(self), "folder": str(self.folder)}
 
 
-def read_card(folder: Path) -> Prepared | None:
+def _read_card(folder: Path) -> Prepared | None:
     """The prepared set in a folder; none without a whole card and the arrays that it describes."""
     try:
         card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
@@ -170,7 +98,7 @@ def _size_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.iterdir() if not file.name.startswith("."))
 
 
-def write_card(prepared: Prepared) -> None:
+def _write_card(prepared: Prepared) -> None:
     """Write down what a folder holds."""
     card = asdict(prepared)
     del card["folder"], card["size_bytes"]
@@ -184,13 +112,13 @@ UNFINISHED = "."
 
 def existing(key: str) -> Prepared | None:
     """The prepared set of this key, if it is there and whole."""
-    return read_card(cache_folder() / DATA / key)
+    return _read_card(cache_folder() / DATA / key)
 
 
 def prepared_sets() -> list[Prepared]:
     """Every prepared set in the cache, by data set, image size and number of images."""
     found = [
-        read_card(folder)
+        _read_card(folder)
         for folder in folders.subfolders(DATA)
         if not folder.name.startswith(UNFINISHED)
     ]
@@ -233,9 +161,9 @@ def sweep() -> None:
                 discard(folder)
 
 
-_RULE = 1
+_PREPARATION_VERSION = 1
 """Changes when the same files would be prepared in another way."""
-_KEY_LENGTH = 16
+_KEY_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -346,7 +274,7 @@ def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
     with (folder / LABELS_FILE).open("wb") as stream:
         np.save(stream, choice.labels)
         _flush(stream)
-    write_card(prepared)
+    _write_card(prepared)
     counter.finish()
 
 
@@ -372,5 +300,84 @@ def _flush(stream: BinaryIO) -> None:
 
 def _key(request: Request, content: str) -> str:
     subset = request.subset
-    parts = [_RULE, request.dataset, content, request.image_size, subset.images, subset.only_class]
-    return hash_of(parts)[:_KEY_LENGTH]
+    parts = [
+        _PREPARATION_VERSION,
+        request.dataset,
+        content,
+        request.image_size,
+        subset.images,
+        subset.only_class,
+    ]
+    return _hash_of(parts)[:_KEY_DIGITS]
+
+
+class Contents:
+    """The contents of data sets; files that did not change since are not read again."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._known: dict[str, str] = {}
+
+    def of(self, source: Source, files: Sequence[Path]) -> str:
+        """A hash of the names and contents of these files of a source."""
+        stats = [_stat(file) for file in files]
+        state = _files_state(source, files, stats)
+        if state not in self._known:
+            self._known[state] = _cached_content(state) or self._read(source, files, stats)
+            if max(stat.st_ctime for stat in stats) < time.time() - SETTLED_SECONDS:
+                _cache_content(state, self._known[state])
+        return self._known[state]
+
+    def _read(self, source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
+        root = source.path if source.path.is_dir() else source.path.parent
+        job = f"reading {source.path}"
+        total_bytes = sum(stat.st_size for stat in stats)
+        self._progress.show(job)
+        counter = ProgressCounter(job, total_bytes, "bytes", self._progress)
+        pairs, done = [], 0
+        for file, stat in zip(files, stats, strict=True):
+            pairs.append((file.relative_to(root).as_posix(), _digest(file)))
+            done += stat.st_size
+            counter.update(done)
+        return _hash_of([source.kind, list(source.class_names), pairs])
+
+
+def _hash_of(parts: Sequence[object]) -> str:
+    """One hash of many parts."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _files_state(source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
+    """Changes whenever one of the files does, as far as can be seen without reading them."""
+    marks = [
+        (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+        for file, stat in zip(files, stats, strict=True)
+    ]
+    return _hash_of([source.kind, str(source.path), list(source.class_names), marks])
+
+
+def _stat(file: Path) -> os.stat_result:
+    try:
+        return file.stat()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
+
+
+def _digest(file: Path) -> str:
+    try:
+        return file_sha256(file)
+    except InputError as error:
+        raise DataError(str(error)) from error
+
+
+def _cached_content(state: str) -> str:
+    try:
+        return (cache_folder() / CONTENTS / state).read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""
+
+
+def _cache_content(state: str, content: str) -> None:
+    # A cache that cannot be written only costs the reading next time.
+    with contextlib.suppress(OSError, StorageError):
+        write_whole(made_folder(CONTENTS) / state, content)

@@ -10,7 +10,7 @@ import numpy as np
 from prumo.datasets.threads import in_threads
 from prumo.errors import DataError
 from prumo.machine.machine import read_memory
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

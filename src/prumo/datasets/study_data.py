@@ -14,7 +14,7 @@ from prumo.datasets.preparation import Contents, Request, prepare
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import DataError
 from prumo.study.plan import place
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

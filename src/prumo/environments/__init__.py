@@ -7,10 +7,8 @@ its installer's business: pip in a virtual environment, or the packages of a Deb
 
 from prumo.environments.framework import Framework, Request
 from prumo.environments.frameworks import FRAMEWORKS, find_framework
-from prumo.environments.setup import ensure, ensure_companion
-from prumo.environments.store import Environment, environments, existing, remove
-from prumo.environments.study_requests import StudyRequests, study_requests
-from prumo.environments.worker_source import worker_path
+from prumo.environments.setup import StudyRequests, ensure, ensure_companion, study_requests
+from prumo.environments.store import Environment, environments, existing, remove, worker_path
 
 __all__ = [
     "FRAMEWORKS",

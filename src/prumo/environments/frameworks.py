@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from prumo.environments.debian_root import DebianRoot
 from prumo.environments.framework import CPU, CUDA, TPU, Framework, Request
-from prumo.environments.virtual_environment import VirtualEnvironment
+from prumo.environments.pip import VirtualEnvironment
 from prumo.errors import InputError, did_you_mean
 from prumo.machine.accelerators import has_tpu, read_gpus
 

@@ -1,24 +1,51 @@
-"""Making an environment: whole and marked, or not there."""
+"""Environments made where they are missing: by name, or all that a study needs."""
 
 from __future__ import annotations
 
 import platform
 import tempfile
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.cache import COMPANIONS, ENVIRONMENTS, LOGS, cache_error, made_folder, reserved
 from prumo.environments.framework import CUDA, LOCKS
+from prumo.environments.frameworks import find_framework
 from prumo.environments.pip import install_beside, pip_environment
 from prumo.environments.session import Session
 from prumo.environments.store import discard, existing, finish_environment, python_of, sweep
+from prumo.errors import UnavailableError
 from prumo.progress import SILENT
 
 if TYPE_CHECKING:
     from prumo.environments.framework import Request
     from prumo.environments.store import Environment
     from prumo.progress import Progress
+    from prumo.study import Study
+
+
+@dataclass(frozen=True)
+class StudyRequests:
+    """What to set up for a study, and why its other frameworks cannot be."""
+
+    requests: tuple[Request, ...]
+    unavailable: tuple[str, ...]
+
+
+def study_requests(study: Study) -> StudyRequests:
+    """Look for the frameworks that the study's workload asks for."""
+    requests: list[Request] = []
+    unavailable: list[str] = []
+    for framework in study.workload.frameworks(study):
+        try:
+            request = find_framework(framework, versions=study.versions)
+            if not existing(request):
+                request.framework.installer.require(request)
+            requests.append(request)
+        except UnavailableError as error:
+            unavailable.append(str(error))
+    return StudyRequests(tuple(requests), tuple(unavailable))
 
 
 def ensure(request: Request, progress: Progress = SILENT) -> Environment:

@@ -1,24 +1,92 @@
-"""A finished environment, and the marker file that makes it one."""
+"""The environments in the cache, and the copy of the worker's source that runs in them."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
+import shutil
+import tempfile
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo import cache as folders
-from prumo.cache import ENVIRONMENTS, cache_folder, reserved, was_reserved
-from prumo.errors import BusyError, InputError, did_you_mean
+from prumo.cache import (
+    ENVIRONMENTS,
+    WORKER,
+    cache_error,
+    cache_folder,
+    made_folder,
+    reserved,
+    was_reserved,
+)
+from prumo.errors import BusyError, InputError, SetupError, did_you_mean
 from prumo.files import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prumo.environments.framework import Installation, Request
+
+
+PACKAGE = "prumo_worker"
+
+
+def worker_path() -> Path:
+    """A folder for PYTHONPATH that holds `prumo_worker` and nothing else.
+
+    The folder that Prumo itself is installed in will not do: the controller's packages lie beside
+    the worker there, and a framework would import them.
+    """
+    files = _source_files()
+    folder = made_folder(WORKER) / _content_hash(files)
+    if not folder.is_dir():
+        try:
+            _copy(files, folder)
+        except OSError as error:
+            raise cache_error(error) from error
+    return folder
+
+
+def _source_files() -> dict[str, Path]:
+    """Relative name → file, without what Python compiled."""
+    spec = importlib.util.find_spec(PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise SetupError(f"Prumo's installation is not whole: {PACKAGE} is missing")
+    root = Path(spec.submodule_search_locations[0])
+    return {
+        str(path.relative_to(root)): path
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def _content_hash(files: dict[str, Path]) -> str:
+    digest = sha256()
+    for name, path in files.items():
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def _copy(files: dict[str, Path], folder: Path) -> None:
+    """Copy beside, then rename: other processes see the whole folder or none."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".new-") as temporary:
+        whole = Path(temporary) / folder.name
+        for name, path in files.items():
+            target = whole / PACKAGE / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        try:
+            whole.rename(folder)
+        except OSError:
+            # Another process may have been faster with the same content.
+            if not folder.is_dir():
+                raise
 
 
 MARKER = "environment.json"

@@ -19,7 +19,7 @@ from prumo.run.events import Activity
 from prumo.run.executors.local import LocalExecutor
 from prumo.study import Run, Training
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence

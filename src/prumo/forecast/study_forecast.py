@@ -27,7 +27,7 @@ from prumo.results.tables import Results
 from prumo.run.events import ListenerProgress, Remark
 from prumo.study import Training, plan_of
 from prumo.study.workload import Imported
-from prumo_worker.data.catalog import CATALOG
+from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

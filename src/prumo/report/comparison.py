@@ -25,7 +25,7 @@ from prumo.report.comparison_sentences import (
 from prumo.report.content import headline_metrics
 from prumo.report.cost_sentences import cost_remarks, source_sentences
 from prumo.report.label import levels_label
-from prumo.results.column import free_name
+from prumo.results.columns import free_name
 from prumo.statistics.comparison import compare
 from prumo.statistics.effect import varying
 from prumo.statistics.equality import unproven

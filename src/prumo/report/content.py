@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from prumo.report.cost import CostReport
     from prumo.report.warnings import ResultWarning
     from prumo.results.equality import Equality
-    from prumo.results.events import Profile
+    from prumo.results.run_files import Profile
     from prumo.results.tables import Results, Unreadable
     from prumo.statistics.convergence import Convergence, Losses
     from prumo.statistics.effect import LevelMean

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.message import Message, Series
 from prumo.quantity import Quantity
-from prumo.results.condition import machine_facts, versions_text
+from prumo.results.columns import machine_facts, versions_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

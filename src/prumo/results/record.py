@@ -1,11 +1,17 @@
-"""What is known of one run: the content of its run.json."""
+"""What is known of one run: the content of its run.json, and what it trained."""
 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+
+from prumo.study.network import Architecture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 
 FORMAT = 1
 
@@ -114,3 +120,31 @@ def unreadable_reason(error: OSError | ValidationError) -> str:
         return str(error.strerror)
     first = error.errors()[0]
     return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+
+
+def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tuple[str, ...]]:
+    """Every architecture of finished trainings, with the frameworks that trained it.
+
+    Imported runs are left out: their logs do not tell what was trained on which images.
+    """
+    found: dict[Architecture, dict[str, None]] = {}
+    for record in records:
+        if record.verdict is not Verdict.FINISHED or record.imported:
+            continue
+        framework = record.parameters.get("framework")
+        if framework is not None and (architecture := _architecture(record)):
+            found.setdefault(architecture, {})[str(framework)] = None
+    return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}
+
+
+def _architecture(record: RunRecord) -> Architecture | None:
+    """What a training says of itself; a command's program says less."""
+    try:
+        return Architecture(
+            network=str(record.parameters["network"]),
+            image_size=int(record.parameters["image_size"]),
+            channels=int(record.data["shape"][0]),
+            classes=int(record.data["classes"]),
+        )
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None

@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from prumo.errors import InputError, PrumoError, did_you_mean
-from prumo.results.column import IDENTITY_COLUMNS, OUTCOME_COLUMNS, RESERVED, free_name
-from prumo.results.condition import conditions_of
+from prumo.results.columns import (
+    IDENTITY_COLUMNS,
+    OUTCOME_COLUMNS,
+    RESERVED,
+    conditions_of,
+    free_name,
+)
 from prumo.results.equality import read_equality
-from prumo.results.events import read_profile, scan_epochs, scan_steps
 from prumo.results.folder import PLAN_FILE, RECORD_FILE, STUDY_FILE, ResultsFolder, read_record
 from prumo.results.record import Verdict
-from prumo.results.samples import read_usage, scan_samples
+from prumo.results.run_files import read_profile, read_usage, scan_epochs, scan_samples, scan_steps
 from prumo.study import Rule, level_text, load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from prumo.results.equality import Equality
-    from prumo.results.events import Profile
     from prumo.results.record import RunRecord, Spread
-    from prumo.results.samples import Usage
+    from prumo.results.run_files import Profile, Usage
     from prumo.study import Level, Study
 
 

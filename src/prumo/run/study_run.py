@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError, UnequalError
 from prumo.money.study_prices import keep_prices
 from prumo.results.folder import ResultsFolder
-from prumo.results.trained import trained_architectures
+from prumo.results.record import trained_architectures
 from prumo.run.events import ListenerProgress, Remark
 from prumo.run.execution import Execution, Selection
 from prumo.run.executors import DEFAULT_EXECUTOR, executor_class

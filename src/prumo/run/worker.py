@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import worker_path
 from prumo.errors import UnavailableError
 from prumo.machine.cgroup import capped_cgroup
 from prumo.machine.cpu import read_cpu

@@ -9,7 +9,7 @@ import numpy as np
 
 from prumo.message import Message
 from prumo.results.equality import FrameworkEquality, ProofState, Tolerances
-from prumo.results.trained import trained_architectures
+from prumo.results.record import trained_architectures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

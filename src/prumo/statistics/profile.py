@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from prumo.message import Message
-from prumo.results.samples import SPANS
+from prumo.results.run_files import SPANS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from prumo.results.events import Profile
+    from prumo.results.run_files import Profile
 
 
 class OperationKind(StrEnum):

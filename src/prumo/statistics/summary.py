@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.results.column import STATISTICS
+from prumo.results.columns import STATISTICS
 from prumo.statistics.interval import (
     BOOTSTRAP_MINIMUM_VALUES,
     DEFAULT_CONFIDENCE,

@@ -1,4 +1,4 @@
-"""A YAML text as plain data, with the line of every key."""
+"""Study files and others in YAML: read with the line of every key, or written as a starter."""
 
 from __future__ import annotations
 

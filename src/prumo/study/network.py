@@ -1,4 +1,4 @@
-"""A network by its name or its file, and an account of it for people and programs."""
+"""Networks: by name or from the user's file, described for people, and as they are trained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The building blocks of a study file: sections with known keys, names and levels."""
+"""The building blocks of a study file: sections with known keys, and problems put into words."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from prumo.study.network import names_file
 from prumo.study.plan import is_given, occurring, place
 from prumo.study.section import Device, Number, Problem, Section, Text, Truth, WholeNumber, refused
 from prumo.study.workload import SystemText, Workload
-from prumo_worker.data.catalog import CATALOG, GENERATED
+from prumo_worker.data import CATALOG, GENERATED
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
-from prumo_worker.metric_names import TRAINING_METRICS
+from prumo_worker.journal import TRAINING_METRICS
 from prumo_worker.networks import NAMES as NETWORKS
 from prumo_worker.networks import NetworkError, network
 from prumo_worker.recipe import Recipe

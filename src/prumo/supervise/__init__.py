@@ -1,8 +1,11 @@
-"""A small process between Prumo and what it runs, so that nothing is left running.
+"""Processes that Prumo starts, watched so that none outlives it. For everybody who starts one.
 
-`GuardedProcess` is Prumo's side; `python -m prumo.supervise` is the other. The first line of
-the guard's standard input is an `Order`; the open pipe itself is the lifeline. When it closes,
-Prumo is gone, and the guard kills everything below itself. A line `stop` asks the command to end
-(SIGTERM, and SIGKILL after a while); `kill` ends it at once. When all is over, one line on standard
-output tells the `Ending`.
+- `guard`: `GuardedProcess` runs a command under a small process of its own, `watch`. The first line
+  of the guard's standard input is an `Order`; the pipe itself stays open as long as Prumo lives.
+  When it closes, the guard kills everything below itself. A line `stop` asks the command to end
+  (SIGTERM, and SIGKILL after a while); `kill` ends it at once. When all is over, one line on
+  standard output reports the `Ending`.
+- `parent_death`: commands that end with their parent, where a guard would be too much.
+- `backoff`: pauses between restarts or attempts.
+- `interruption`: Ctrl-C and SIGTERM, taken when nothing can be lost.
 """

@@ -61,7 +61,7 @@ class GuardedProcess:
 
     def __init__(self, order: Order) -> None:
         self._guard = subprocess.Popen(
-            [sys.executable, "-P", "-m", "prumo.supervise"],
+            [sys.executable, "-P", "-m", "prumo.supervise.watch"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -127,4 +127,4 @@ class GuardedProcess:
         elif not chunk:
             code = self._guard.wait()
             how = f"ended by signal {-code}" if code < 0 else f"exit code {code}"
-            self.ending = Ending(failure=f"the guard of this run came to a bad end: {how}")
+            self.ending = Ending(failure=f"the guard of this run failed: {how}")

@@ -1,9 +1,13 @@
-"""Run one command and everything it starts, to the end of the last process."""
+"""The guard's own process, `python -m prumo.supervise.watch`: one command and all that it starts.
+
+It runs them to the end of the last process, and kills them when Prumo is gone.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import resource
 import selectors
@@ -12,8 +16,8 @@ import subprocess
 import sys
 import time
 from collections import deque
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from prumo.machine.processes import (
     descendants,
@@ -22,15 +26,32 @@ from prumo.machine.processes import (
     resident_bytes,
     signal_all,
 )
-from prumo.supervise.guard import Ending
+from prumo.supervise.guard import Ending, Order
 from prumo.supervise.parent_death import die_with_parent
 
-if TYPE_CHECKING:
-    from prumo.supervise.guard import Order
-
-
+CONTROLLER = 0
+"""Orders come through this pipe, which is open as long as Prumo lives."""
+REPORT = 1
 TAIL_BYTES = 1024 * 1024
 CHUNK_BYTES = 65536
+
+
+def main() -> None:
+    """Read the order, run it to its end, report how it went; leave nothing running."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Unbuffered: what comes after the first line belongs to the watch.
+    with os.fdopen(CONTROLLER, "rb", buffering=0, closefd=False) as controller:
+        line = controller.readline()
+    if not line.endswith(b"\n"):
+        return
+    become_subreaper()
+    try:
+        ending = Watch(Order(**json.loads(line)), CONTROLLER).run()
+    finally:
+        kill_own_descendants()
+    # Prumo may be gone by now, and then nobody asks.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(REPORT, json.dumps(asdict(ending)).encode() + b"\n")
 
 
 class CappedLog:
@@ -94,11 +115,11 @@ def become_subreaper() -> None:
 
 
 class Watch:
-    """Starts the command, obeys the lifeline, keeps the limits, cleans up."""
+    """Starts the command, obeys the pipe from Prumo, keeps the limits, cleans up."""
 
-    def __init__(self, order: Order, lifeline: int) -> None:
+    def __init__(self, order: Order, controller: int) -> None:
         self._order = order
-        self._lifeline = lifeline
+        self._controller = controller
         self._cause: str | None = None
         self._deadline = NEVER
         self._kill_at = NEVER
@@ -176,11 +197,11 @@ class Watch:
         """Keep watch until the command itself has ended; its exit status."""
         os.set_blocking(output, False)
         selector = selectors.DefaultSelector()
-        for descriptor in (output, self._lifeline, wake):
+        for descriptor in (output, self._controller, wake):
             selector.register(descriptor, selectors.EVENT_READ)
         while (status := self._reap(main_pid)) is None:
             for key, _ in selector.select(self._patience_seconds()):
-                if key.fd == self._lifeline:
+                if key.fd == self._controller:
                     self._obey()
                 elif key.fd == wake:
                     os.read(wake, 512)
@@ -199,9 +220,9 @@ class Watch:
         return None if soonest == NEVER else max(0.0, soonest - now)
 
     def _obey(self) -> None:
-        words = os.read(self._lifeline, 512).split()
+        words = os.read(self._controller, 512).split()
         if not words:
-            # Prumo is gone: there is nobody to tell, only a tree to fell.
+            # Prumo is gone: nobody reads a report, and all processes are to be ended.
             kill_own_descendants()
             os._exit(0)
         self._stop("stopped")
@@ -252,7 +273,11 @@ def _wake_on_child_exit() -> int:
 
 
 def _offer_as_victim() -> None:
-    """When memory runs out, the kernel shall end the run and not the one who keeps its books."""
+    """When memory runs out, the kernel shall kill the run and not Prumo."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

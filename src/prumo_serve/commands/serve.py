@@ -42,7 +42,7 @@ class NumberRange(click.FloatRange):
 
 
 @in_section("Models and endpoints")
-@click.command(epilog=EPILOG)
+@click.command(epilog=EPILOG, short_help="Serve a packaged model over HTTP.")
 @click.argument("model", type=click.Path(path_type=Path), required=False)
 @click.option(
     "--host",

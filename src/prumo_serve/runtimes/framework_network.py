@@ -11,8 +11,7 @@ from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from prumo.environments.frameworks import find_framework
-from prumo.environments.store import existing
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
 from prumo_serve.runtimes import NetworkError, Runtime

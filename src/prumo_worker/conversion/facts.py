@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from prumo_worker.conversion.request import Wish
+    from prumo_worker.conversion.task import Request
 
 REFERENCE_FILE = "reference.npz"
 IMAGES = "images"
@@ -53,25 +53,25 @@ class NetworkFacts:
         return asdict(self)
 
 
-def image_shape(shape: tuple[int | None, ...], wish: Wish) -> tuple[str, int, int]:
+def image_shape(shape: tuple[int | None, ...], request: Request) -> tuple[str, int, int]:
     """Layout, height and width of what a network takes, or what is wrong with it."""
     if len(shape) != _IMAGE_RANK or COLOURS not in (shape[1], shape[3]):
         raise DataError(
-            f"{wish.source} takes a tensor of the shape {shown_shape(shape)} and no batch of RGB "
-            "images"
+            f"{request.source} takes a tensor of the shape {shown_shape(shape)} and no batch of "
+            "RGB images"
         )
     layout = "NHWC" if shape[3] == COLOURS else "NCHW"
     found = shape[1:3] if layout == "NHWC" else shape[2:4]
-    height, width = (own or wished for own, wished in zip(found, (wish.height, wish.width)))
+    height, width = (own or asked for own, asked in zip(found, (request.height, request.width)))
     if height is None or width is None:
         raise DataError(
-            f"{wish.source} takes images of any size; give the one that it was trained with, as "
+            f"{request.source} takes images of any size; give the one that it was trained with, as "
             "--size 224"
         )
-    if (found[0] not in (None, wish.height or height)) or (
-        found[1] not in (None, wish.width or width)
+    if (found[0] not in (None, request.height or height)) or (
+        found[1] not in (None, request.width or width)
     ):
-        raise DataError(f"{wish.source} takes images of {found[1]}x{found[0]} pixels only")
+        raise DataError(f"{request.source} takes images of {found[1]}x{found[0]} pixels only")
     return layout, height, width
 
 
@@ -94,15 +94,15 @@ def kind_of_output(last_operation: str, classes: int) -> tuple[str, str]:
     return "scores", "sigmoid" if classes == 1 else "softmax"
 
 
-def asked_images(facts: NetworkFacts, wish: Wish) -> np.ndarray:
-    """The first of those that the wish brings; else drawn ones."""
-    ranges = RAW_PIXELS if wish.origin == "retina" or facts.dtype == "uint8" else ANY_PIXELS
+def asked_images(facts: NetworkFacts, request: Request) -> np.ndarray:
+    """The first of those that the request brings; else drawn ones."""
+    ranges = RAW_PIXELS if request.origin == "retina" or facts.dtype == "uint8" else ANY_PIXELS
     drawn = drawn_images(facts.height, facts.width, facts.layout, facts.dtype, ranges)
-    if wish.images is None:
+    if request.images is None:
         return drawn
-    given = np.load(wish.images, mmap_mode="r", allow_pickle=False)
+    given = np.load(request.images, mmap_mode="r", allow_pickle=False)
     if given.shape[1:] != drawn.shape[1:]:
-        raise TaskError(f"{wish.images} has images of {given.shape[1:]}, not {drawn.shape[1:]}")
+        raise TaskError(f"{request.images} has images of {given.shape[1:]}, not {drawn.shape[1:]}")
     return np.array(given[:COMPARED_IMAGES], drawn.dtype)
 
 

@@ -16,17 +16,10 @@ from prumo_worker.failure import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_worker.conversion.request import Wish
-    from prumo_worker.conversion.tensorflow_source import ConstantFunction
+    from prumo_worker.conversion.tensorflow_function import ConstantFunction
 
-ONNX_FILE = "network.onnx"
 OPSET = 18
 """Of 2022: every runtime of today reads it."""
-
-
-def write(network: ConstantFunction, wish: Wish) -> dict[str, str]:
-    """Write the network; the versions of what wrote it."""
-    return write_onnx(network, wish.out / ONNX_FILE)
 
 
 def write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:

@@ -27,7 +27,7 @@ from prumo_worker.failure import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_worker.conversion.request import Wish
+    from prumo_worker.conversion.task import Request
     from prumo_worker.journal import Journal
 
 ONNX_FILE = "network.onnx"
@@ -38,11 +38,11 @@ _DTYPES = {torch.float32: "float32", torch.uint8: "uint8"}
 _PASSED_BY = {"view", "reshape", "flatten", "squeeze", "to", "_to_copy", "clone", "dropout"}
 
 
-def convert(wish: Wish, journal: Journal) -> None:
+def convert(request: Request, journal: Journal) -> None:
     """Write the original's answers and, unless PyTorch itself is to compute it, the network."""
-    exported = _loaded(wish.source)
-    taken, given = _tensors(exported, wish.source)
-    facts = _facts(taken, given, wish)
+    exported = _loaded(request.source)
+    taken, given = _tensors(exported, request.source)
+    facts = _facts(taken, given, request)
     journal.event("stage", text="asking the original")
     network, batch_size = exported.module(), _size(taken.meta["val"].shape[0])
 
@@ -53,16 +53,16 @@ def convert(wish: Wish, journal: Journal) -> None:
             answers = network(batch)
         if not isinstance(answers, torch.Tensor):
             raise DataError(
-                f"{wish.source} gives its numbers inside of a {type(answers).__name__}; export a "
-                "model that gives the tensor itself"
+                f"{request.source} gives its numbers inside of a {type(answers).__name__}; export "
+                "a model that gives the tensor itself"
             )
         return {facts.output_tensor: answers[: len(images)].float().numpy()}
 
-    write_reference(wish.out, asked_images(facts, wish), reference)
+    write_reference(request.out, asked_images(facts, request), reference)
     versions = {"torch": torch.__version__}
-    if wish.target != "pytorch":
+    if request.target != "pytorch":
         journal.event("stage", text="converting")
-        versions.update(_write_onnx(exported, facts, wish.out / ONNX_FILE))
+        versions.update(_write_onnx(exported, facts, request.out / ONNX_FILE))
     journal.event("converted", network=facts.document(), versions=versions)
 
 
@@ -84,12 +84,14 @@ def _tensors(exported: torch.export.ExportedProgram, source: Path) -> tuple[Any,
     return nodes[signature.user_inputs[0]], nodes[signature.user_outputs[0]]
 
 
-def _facts(taken: Any, given: Any, wish: Wish) -> NetworkFacts:  # noqa: ANN401 (PyTorch has no types here)
-    layout, height, width = image_shape(_shape(taken), wish)
+def _facts(taken: Any, given: Any, request: Request) -> NetworkFacts:  # noqa: ANN401 (PyTorch has no types here)
+    layout, height, width = image_shape(_shape(taken), request)
     dtype = taken.meta["val"].dtype
     if dtype not in _DTYPES:
-        raise DataError(f"{wish.source} takes images as {dtype}; float32 or uint8 are understood")
-    classes = require_classes(_shape(given), wish.source)
+        raise DataError(
+            f"{request.source} takes images as {dtype}; float32 or uint8 are understood"
+        )
+    classes = require_classes(_shape(given), request.source)
     kind, activation = kind_of_output(_last_operation(given), classes)
     return NetworkFacts(taken.name, height, width, layout, _DTYPES[dtype], OUTPUT, kind, activation)
 

@@ -1,47 +1,284 @@
-"""A network of TensorFlow's for another runtime."""
+"""Networks of Keras and TensorFlow made for another runtime."""
 
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING
+import zipfile
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-# Errors only, and before the import: TensorFlow tells much about itself otherwise.
+# Errors only, and before the import.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import keras
 import tensorflow as tf
 
-from prumo_worker.conversion.facts import asked_images, write_reference
-from prumo_worker.conversion.keras_source import keras_source, retina_source
-from prumo_worker.conversion.saved_model_source import saved_model_source
+from prumo_worker.conversion.facts import (
+    FEATURES,
+    HEAT_MAP,
+    NetworkFacts,
+    asked_images,
+    write_reference,
+)
+from prumo_worker.conversion.tensorflow_function import (
+    ConstantFunction,
+    Taken,
+    TensorflowSource,
+    classifier,
+    constant_function,
+    saved_model_source,
+    write_for_litert,
+    write_for_tensorflow,
+)
+from prumo_worker.failure import DataError
 from prumo_worker.frameworks.tensorflow.build import memory_errors
+from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, last_feature_map, scores_network
+from prumo_worker.retina.prediction import load_network
+from prumo_worker.retina.recipe import REFERABLE_FROM
 
 if TYPE_CHECKING:
-    from prumo_worker.conversion.request import Wish
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+
+    from prumo_worker.conversion.task import Request
     from prumo_worker.journal import Journal
 
+
+_PRECISIONS = {
+    "mixed_bfloat16": "bf16",
+    "bfloat16": "bf16",
+    "mixed_float16": "fp16",
+    "float16": "fp16",
+}
+_FULL = "float32"
+
+
+def in_full_precision(network: keras.Model) -> tuple[keras.Model, str]:
+    """The network in 32 bits, and the precision that it had."""
+    document = keras.saving.serialize_keras_object(network)
+    found = {_PRECISIONS[name] for name in _policies(document) if name in _PRECISIONS}
+    if not found:
+        return network, "fp32"
+    full = keras.saving.deserialize_keras_object(_widened(document), safe_mode=True)
+    full.set_weights(network.get_weights())
+    return full, "bf16" if "bf16" in found else "fp16"
+
+
+def _policies(value: Any) -> set[str]:  # noqa: ANN401 (any JSON value)
+    """The names of all policies in a network's description."""
+    if isinstance(value, dict):
+        own = {value["config"]["name"]} if _is_policy(value) else set()
+        return own.union(*map(_policies, value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*map(_policies, value))
+    return set()
+
+
+def _widened(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    if isinstance(value, dict):
+        if _is_policy(value):
+            return {**value, "config": {**value["config"], "name": _FULL}}
+        return {key: _widened(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_widened, value))
+    return value
+
+
+def _is_policy(value: dict[str, Any]) -> bool:
+    return value.get("class_name") == "DTypePolicy" and "name" in value.get("config", {})
+
+
+if TYPE_CHECKING:
+    Way = tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]
+
+_LEAST = 1e-30
+
+
+def heat_map_function(
+    features: keras.KerasTensor, scores: keras.KerasTensor
+) -> tuple[ConstantFunction | None, str]:
+    """A function map of features → heat map; or none, and why."""
+    head = keras.Model(features, scores)
+    _, *layers = head.layers
+    if reason := _obstacle(layers):
+        return None, reason
+
+    def heat_map(maps: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {HEAT_MAP: _heat_map(maps, layers[1:])}
+
+    return constant_function(heat_map, Taken(FEATURES, features.shape, "float32")), ""
+
+
+def _obstacle(layers: list[keras.layers.Layer]) -> str:
+    """The first layer of a head whose way back is not written down here; empty for none."""
+    if not isinstance(layers[0], keras.layers.GlobalAveragePooling2D):
+        return f"its head begins with {type(layers[0]).__name__} and not with an average"
+    for layer in layers[1:]:
+        if isinstance(layer, (keras.layers.Normalization, keras.layers.Dropout)):
+            continue
+        if not isinstance(layer, keras.layers.Dense):
+            return f"its head has the layer {layer.name}, a {type(layer).__name__}"
+        if layer.activation not in (keras.activations.relu, keras.activations.linear):
+            return f"the layer {layer.name} of its head has another activation than relu"
+    return ""
+
+
+def _heat_map(features: tf.Tensor, layers: list[keras.layers.Layer]) -> tf.Tensor:
+    x = tf.reduce_mean(features, axis=(1, 2))
+    ways_back = []
+    for layer in layers:
+        x, back = _through(layer, x)
+        ways_back.append(back)
+    gradient = _log_odds_gradient(x)
+    for back in reversed(ways_back):
+        gradient = back(gradient)
+    cells = features.shape[1] * features.shape[2]
+    # Through an average every cell has the same gradient, which is then its mean over the map.
+    weights = tf.reshape(gradient / cells, (-1, 1, 1, features.shape[3]))
+    maps = tf.nn.relu(tf.reduce_sum(weights * features, axis=-1))
+    return maps / tf.maximum(tf.reduce_max(maps, axis=(1, 2), keepdims=True), _LEAST)
+
+
+def _through(layer: keras.layers.Layer, x: tf.Tensor) -> Way:
+    """What a layer gives, and how a gradient goes back through it."""
+    if isinstance(layer, keras.layers.Dropout):
+        return x, lambda gradient: gradient
+    if isinstance(layer, keras.layers.Normalization):
+        spread = tf.maximum(tf.sqrt(tf.cast(layer.variance, tf.float32)), keras.config.epsilon())
+        return (x - layer.mean) / spread, lambda gradient: gradient / spread
+    kernel = tf.convert_to_tensor(layer.kernel)
+    before = tf.matmul(x, kernel)
+    if layer.use_bias:
+        before += layer.bias
+
+    def back(gradient: tf.Tensor) -> tf.Tensor:
+        if layer.activation is keras.activations.relu:
+            gradient = gradient * tf.cast(before > 0, tf.float32)
+        return tf.matmul(gradient, tf.transpose(kernel))
+
+    return layer.activation(before), back
+
+
+def _log_odds_gradient(scores: tf.Tensor) -> tf.Tensor:
+    """Of the log-odds of a referral, with respect to each score."""
+    if scores.shape[1] == 1:
+        return tf.ones_like(scores)
+    below = tf.nn.softmax(scores[:, :REFERABLE_FROM], axis=1)
+    referable = tf.nn.softmax(scores[:, REFERABLE_FROM:], axis=1)
+    return tf.concat([-below, referable], axis=1)
+
+
+_OUTPUT = "answers"
+
+
+def keras_source(request: Request) -> TensorflowSource:
+    """Any classifier of images, with the output that it has."""
+    original = _loaded(request.source)
+    network, precision = in_full_precision(original)
+    for tensors, what in ((network.inputs, "inputs"), (network.outputs, "outputs")):
+        if len(tensors) != 1:
+            raise DataError(f"{request.source} has {len(tensors)} {what}; a classifier has one")
+    taken = network.inputs[0]
+
+    def answers(images: tf.Tensor) -> Mapping[str, tf.Tensor]:
+        return {_OUTPUT: network(images, training=False)}
+
+    source = classifier(answers, Taken(taken.name, tuple(taken.shape), taken.dtype), request)
+
+    def reference(images: np.ndarray) -> dict[str, np.ndarray]:
+        answered = original(tf.constant(images), training=False)
+        return {_OUTPUT: tf.cast(answered, tf.float32).numpy()}
+
+    facts = replace(source.facts, original_precision=precision)
+    return replace(source, facts=facts, reference=reference)
+
+
+def retina_source(request: Request) -> TensorflowSource:
+    """A trained retina model: scores, and the map of features of which heat maps are made."""
+    trained = load_network(request.source)
+    network, precision = in_full_precision(trained)
+    taken = Taken(network.inputs[0].name, network.input_shape, "float32")
+    scores = network.get_layer(SCORES_LAYER).output
+    features = last_feature_map(network)
+    heat_map, reason = heat_map_function(features, scores)
+    split = keras.Model(network.input, {SCORES_LAYER: scores, FEATURES: features})
+
+    def answers(images: tf.Tensor) -> Mapping[str, tf.Tensor]:
+        given: Mapping[str, tf.Tensor] = split(images, training=False)
+        return given
+
+    original, full = scores_network(trained), SplitNetwork(network)
+
+    def reference(images: np.ndarray) -> dict[str, np.ndarray]:
+        answered = original(tf.constant(images), training=False)
+        # Maps are divided by their maximum: in 16 bits, the rounding of a weak one fills them.
+        _, maps = full.answer(tf.constant(images))
+        return {SCORES_LAYER: answered.numpy(), HEAT_MAP: maps}
+
+    constant = constant_function(answers, taken)
+    facts = NetworkFacts(
+        constant.input,
+        network.input_shape[1],
+        network.input_shape[2],
+        "NHWC",
+        taken.dtype,
+        SCORES_LAYER,
+        "scores",
+        "sigmoid" if scores.shape[1] == 1 else "softmax",
+        features_tensor="" if reason else FEATURES,
+        without_heat_map=reason,
+        original_precision=precision,
+    )
+    return TensorflowSource(facts, constant, reference, heat_map)
+
+
+def _loaded(file: Path) -> keras.Model:
+    """Without running any code that the file may bring."""
+    try:
+        network = keras.saving.load_model(file, compile=False, safe_mode=True)
+    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
+        words = str(error).strip().partition("\n")[0]
+        raise DataError(f"{file} cannot be loaded as a network: {words}") from error
+    if not isinstance(network, keras.Model):
+        raise DataError(f"{file} holds no network but a {type(network).__name__}")
+    return network
+
+
+ONNX_FILE = "network.onnx"
 HEAT_MAP_FILE = "heat_map.onnx"
 _SOURCES = {
     "retina": retina_source,
     "keras": keras_source,
     "saved_model": saved_model_source,
 }
-# Runtime → the module that writes its form, imported when wanted: not all have tf2onnx.
-_FORMS = {"onnxruntime": "onnx_form", "litert": "litert_form", "tensorflow": "saved_model_form"}
+
+
+def _write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:
+    # Imported when wanted: not all environments have tf2onnx.
+    from prumo_worker.conversion.onnx_form import write_onnx  # noqa: PLC0415
+
+    return write_onnx(network, path)
+
+
+_WRITERS: dict[str, Callable[[ConstantFunction, Request], dict[str, str]]] = {
+    "onnxruntime": lambda network, request: _write_onnx(network, request.out / ONNX_FILE),
+    "litert": write_for_litert,
+    "tensorflow": write_for_tensorflow,
+}
+"""Runtime → what writes its form; the versions of what wrote it come back."""
 
 
 @memory_errors()
-def convert(wish: Wish, journal: Journal) -> None:
+def convert(request: Request, journal: Journal) -> None:
     """Write the original's answers, the network, and the one for heat maps if there can be one."""
-    source = _SOURCES[wish.origin](wish)
+    source = _SOURCES[request.origin](request)
     journal.event("stage", text="asking the original")
-    write_reference(wish.out, asked_images(source.facts, wish), source.reference)
+    write_reference(request.out, asked_images(source.facts, request), source.reference)
     journal.event("stage", text="converting")
-    form = import_module(f"prumo_worker.conversion.{_FORMS[wish.target]}")
     versions = {"tensorflow": tf.__version__, "keras": keras.__version__}
-    versions.update(form.write(source.network, wish))
+    versions.update(_WRITERS[request.target](source.network, request))
     if source.heat_map is not None:
-        onnx_form = import_module("prumo_worker.conversion.onnx_form")
-        versions.update(onnx_form.write_onnx(source.heat_map, wish.out / HEAT_MAP_FILE))
+        versions.update(_write_onnx(source.heat_map, request.out / HEAT_MAP_FILE))
     journal.event("converted", network=source.facts.document(), versions=versions)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo_worker.data.catalog import CATALOG, GENERATED
+from prumo_worker.data import CATALOG, GENERATED
 from prumo_worker.data.prepared import PreparedImages, read_prepared
 from prumo_worker.failure import DataError
 

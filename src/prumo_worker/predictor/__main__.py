@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from prumo_worker.failure import kind_of
 from prumo_worker.predictor.frames import Frame, read_frame, write_frame
+from prumo_worker.predictor.network import LOADERS
 
 if TYPE_CHECKING:
     from prumo_worker.predictor.network import Network
-
-# Framework → module, imported only when asked for.
-MODULES = {
-    "tensorflow": "prumo_worker.predictor.saved_model",
-    "pytorch": "prumo_worker.predictor.pytorch_export",
-}
 
 
 def main(arguments: list[str]) -> int:
@@ -29,7 +23,7 @@ def main(arguments: list[str]) -> int:
     framework, path, threads = arguments
     incoming, outgoing = _own_pipes()
     try:
-        network: Network = import_module(MODULES[framework]).load(Path(path), int(threads))
+        network: Network = LOADERS[framework](Path(path), int(threads))
     except Exception as error:  # noqa: BLE001 (whatever it is, the controller must hear of it)
         kind = "unavailable" if isinstance(error, ModuleNotFoundError) else kind_of(error)
         write_frame(outgoing, Frame({"failed": kind, "message": _words(error)}))

@@ -12,8 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from prumo_worker.retina.course import Course, begun_course
-from prumo_worker.retina.figures import figures
+from prumo_worker.retina.course import Course, begun_course, figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -36,7 +36,7 @@ _DEVICES = ("cpu", "cuda")
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """How the photographs are to be judged."""
 
     batch_size: int = 16
@@ -47,19 +47,21 @@ class Wish:
 @memory_errors()
 def predict(task: Task, journal: Journal) -> dict[str, float]:
     """Score the photographs that the task names, in their order, on the device that it names."""
-    wish = read_wish(task.parameters)
-    placement = place(wish.device, "one", task.threads)
+    request = read_request(task.parameters)
+    placement = place(request.device, "one", task.threads)
     with placement.strategy.scope():
-        return score_photographs(task, wish, placement.device, journal)
+        return score_photographs(task, request, placement.device, journal)
 
 
-def score_photographs(task: Task, wish: Wish, device: str, journal: Journal) -> dict[str, float]:
-    """Write the scores, and the heat maps if wished, as one array each."""
+def score_photographs(
+    task: Task, request: Request, device: str, journal: Journal
+) -> dict[str, float]:
+    """Write the scores, and the heat maps if requested, as one array each."""
     began = perf_counter()
     folder, out = Path(_path(task, "model")), Path(_path(task, "out"))
     images = _image_list(Path(_path(task, "images")))
     network = load_network(folder / NETWORK_FILE)
-    judge = SplitNetwork(network) if wish.heat_maps else ScoringNetwork(network)
+    judge = SplitNetwork(network) if request.heat_maps else ScoringNetwork(network)
     journal.event(
         "ready",
         device=device,
@@ -69,9 +71,9 @@ def score_photographs(task: Task, wish: Wish, device: str, journal: Journal) -> 
         data={"source": str(folder), "images": len(images)},
         setup_seconds=perf_counter() - began,
     )
-    answers = list(_answers(judge, images, _image_size(network), wish.batch_size, journal))
+    answers = list(_answers(judge, images, _image_size(network), request.batch_size, journal))
     out.mkdir(parents=True, exist_ok=True)
-    names = (SCORES_FILE, HEAT_MAPS_FILE) if wish.heat_maps else (SCORES_FILE,)
+    names = (SCORES_FILE, HEAT_MAPS_FILE) if request.heat_maps else (SCORES_FILE,)
     for name, parts in zip(names, zip(*answers)):
         np.save(out / name, np.concatenate(parts).astype(np.float32))
     return {"images": float(len(images)), "predict_seconds": perf_counter() - began}
@@ -108,13 +110,13 @@ def load_network(file: Path) -> keras.Model:
     return network
 
 
-def read_wish(parameters: Mapping[str, Any]) -> Wish:
+def read_request(parameters: Mapping[str, Any]) -> Request:
     """Check the parameters of a prediction."""
     reader = ParameterReader(parameters)
-    return Wish(
-        batch_size=reader.whole("batch_size", Wish.batch_size),
-        device=reader.choice("device", _DEVICES, Wish.device),
-        heat_maps=reader.flag("heat_maps", Wish.heat_maps),
+    return Request(
+        batch_size=reader.whole("batch_size", Request.batch_size),
+        device=reader.choice("device", _DEVICES, Request.device),
+        heat_maps=reader.flag("heat_maps", Request.heat_maps),
     )
 
 

@@ -1,7 +1,9 @@
-"""The task `retina_training`: from photographs to a model folder."""
+"""The task `retina_training`: from photographs to a model folder, each file whole or absent."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from dataclasses import asdict
@@ -20,31 +22,39 @@ import numpy as np
 from prumo_worker.failure import TaskError
 from prumo_worker.frameworks.tensorflow.build import build_facts, memory_errors, versions
 from prumo_worker.processor import vector_extensions
-from prumo_worker.retina import model_files
+from prumo_worker.retina.approaches import FineTuning, FrozenBackbone
 from prumo_worker.retina.backbones import build_backbone
-from prumo_worker.retina.fine_tuning import FineTuning
 from prumo_worker.retina.fitting import Checkpoint, Fitting
-from prumo_worker.retina.frozen_backbone import FrozenBackbone
 from prumo_worker.retina.photographs import content_of
 from prumo_worker.retina.recipe import GRADE_COUNT, read_retina_recipe
-from prumo_worker.retina.stages import train_folds, train_split
+from prumo_worker.retina.stages import (
+    generate_subsets,
+    is_folded,
+    open_records,
+    train_folds,
+    train_split,
+)
 from prumo_worker.retina.strategy import open_placement
-from prumo_worker.retina.subsets import generate_subsets, is_folded, open_records
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from prumo_worker.journal import Journal
     from prumo_worker.retina.backbones import Backbone
-    from prumo_worker.retina.fitting import Approach
+    from prumo_worker.retina.fitting import Approach, Fitted
     from prumo_worker.retina.photographs import Photographs
     from prumo_worker.retina.recipe import RetinaRecipe
-    from prumo_worker.retina.stages import Trained
+    from prumo_worker.retina.stages import JudgedPhotographs, Trained
     from prumo_worker.retina.strategy import Placement
     from prumo_worker.task import Task
 
 _POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
 _LIBRARY = "library"
+
+NETWORK_FILE = "model.keras"
+HISTORY_FILE = "history.csv"
+FACTS_FILE = "training.json"
+CHECKPOINTS = "checkpoints"
 
 
 @memory_errors()
@@ -98,7 +108,7 @@ class _Checkpoints:
         self._folder = Path(task.data["model"]) if "model" in task.data else None
 
     def __call__(self, stage: str) -> Checkpoint:
-        path = self._folder / model_files.CHECKPOINTS / f"{stage}.npz" if self._folder else None
+        path = self._folder / CHECKPOINTS / f"{stage}.npz" if self._folder else None
         return Checkpoint(path, self._fingerprint)
 
 
@@ -199,10 +209,10 @@ def _write_model(
 ) -> None:
     """The facts come last: they tell the controller that all the rest is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    model_files.write_history(folder, trained.stages)
-    model_files.write_scores(folder, trained.judged)
-    model_files.write_network(folder, network)
-    model_files.write_facts(
+    _write_history(folder, trained.stages)
+    _write_scores(folder, trained.judged)
+    _write_network(folder, network)
+    _write_facts(
         folder,
         {
             **{name: ready[name] for name in ("device", "threads", "versions", "network")},
@@ -224,3 +234,58 @@ def _write_model(
             "metrics": metrics,
         },
     )
+
+
+def _write_network(folder: Path, network: keras.Model) -> None:
+    """The whole network as Keras saves it."""
+    beside = folder / f".{os.getpid()}.{NETWORK_FILE}"
+    network.save(beside)
+    beside.replace(folder / NETWORK_FILE)
+
+
+def _write_history(folder: Path, stages: Mapping[str, Fitted]) -> None:
+    """One row for each epoch of each stage."""
+    rows = [
+        {"stage": name, "epoch": number, **epoch}
+        for name, fitted in stages.items()
+        for number, epoch in enumerate(fitted.course.epochs, start=1)
+    ]
+    _write_table(
+        folder / HISTORY_FILE, list(dict.fromkeys(key for row in rows for key in row)), rows
+    )
+
+
+def _write_scores(folder: Path, judged: JudgedPhotographs) -> None:
+    """`scores-SUBSET.csv`: image, grade, the fold if there are folds, and the scores."""
+    outputs = [f"score{number}" for number in range(judged.scores.shape[1])]
+    fold_of = dict(zip(judged.names, judged.folds))
+    rows = [
+        {
+            "image": name,
+            "grade": int(grade),
+            **({"fold": fold_of[name]} if fold_of else {}),
+            **{output: repr(float(value)) for output, value in zip(outputs, scores)},
+        }
+        for name, grade, scores in zip(judged.names, judged.grades, judged.scores)
+    ]
+    columns = ["image", "grade", *(["fold"] if fold_of else []), *outputs]
+    _write_table(folder / f"scores-{judged.subset}.csv", columns, rows)
+
+
+def _write_facts(folder: Path, facts: Mapping[str, Any]) -> None:
+    """What the controller needs to describe the model."""
+    _write(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")
+
+
+def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    _write(path, text.getvalue())
+
+
+def _write(path: Path, text: str) -> None:
+    beside = path.with_name(f".{os.getpid()}.{path.name}")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.machine import open_energy
+from prumo.run.sampler.sensors import open_energy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from prumo.run.sampler.gpu import open_gpus
+from prumo.run.sampler.sensors import open_gpus
 from support.fakes_machine import FakeGpu, fake_nvml
 
 

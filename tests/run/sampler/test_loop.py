@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.run.sampler.sampler import Tally
-    from prumo.run.sampler.sensor import Sensor
+    from prumo.run.sampler.sensors import Sensor
 
 
 class World:
-    """A clock and a lifeline in one: time passes only while the sampler waits."""
+    """A clock and a controller in one: time passes only while the sampler waits."""
 
     def __init__(self, lifetime_seconds: float, delays: dict[int, float] | None = None) -> None:
         self.wall_seconds = 1_763_200_000.0

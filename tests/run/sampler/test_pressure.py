@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.machine import open_pressure
+from prumo.run.sampler.sensors import open_pressure
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.machine import open_processor
+from prumo.run.sampler.sensors import open_processor
 
 if TYPE_CHECKING:
     from pathlib import Path

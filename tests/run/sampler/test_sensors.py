@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.gpu import open_gpus
-from prumo.run.sampler.machine import (
+from prumo.run.sampler.sensors import (
     OtherMemory,
     OtherProcessor,
     open_energy,
+    open_gpus,
     open_memory,
     open_pressure,
     open_processor,
@@ -24,7 +24,7 @@ from support.fakes_machine import FakeGpu, fake_nvml
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.run.sampler.sensor import Sensor
+    from prumo.run.sampler.sensors import Sensor
 
 
 def make_powercap(folder: Path) -> Path:

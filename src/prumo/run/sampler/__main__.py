@@ -8,33 +8,38 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prumo.run.sampler.gpu import open_gpus
-from prumo.run.sampler.machine import open_energy, open_memory, open_pressure, open_processor
 from prumo.run.sampler.sampler import (
     Clock,
-    Lifeline,
+    ControllerPipe,
     Table,
     columns_of,
     cpu_seconds,
     memory_bytes,
     sample,
 )
+from prumo.run.sampler.sensors import (
+    open_energy,
+    open_gpus,
+    open_memory,
+    open_pressure,
+    open_processor,
+)
 from prumo.run.sampler.tree import open_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.run.sampler.sensor import Sensor
+    from prumo.run.sampler.sensors import Sensor
 
 
 def main(arguments: list[str]) -> int:
-    """Sample until the lifeline ends, then print one line of JSON about the sampling."""
+    """Sample until its controller ends, then print one line of JSON about the sampling."""
     try:
         path, root, period_seconds = arguments[0], int(arguments[1]), float(arguments[2])
     except (IndexError, ValueError):
         sys.stderr.write("usage: python -m prumo.run.sampler SAMPLES.csv ROOT_PID SECONDS\n")
         return 2
-    lifeline = Lifeline()
+    controller = ControllerPipe()
     clock = Clock()
     sensors = open_sensors(root, clock.monotonic)
     try:
@@ -43,7 +48,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"sampler: cannot write {path}: {error.strerror}\n")
         return 2
     before_cpu_seconds = cpu_seconds()
-    tally = sample(sensors, table, lifeline, clock, period_seconds)
+    tally = sample(sensors, table, controller, clock, period_seconds)
     total_cpu_seconds = cpu_seconds()
     table.close()
     _print(

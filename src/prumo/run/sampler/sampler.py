@@ -1,4 +1,4 @@
-"""The loop: take a sample when one is due, until the lifeline ends."""
+"""The loop: take a sample when one is due, until its controller ends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from prumo.run.sampler.sensor import UNKNOWN
+from prumo.run.sampler.sensors import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from prumo.run.sampler.sensor import Sensor
+    from prumo.run.sampler.sensors import Sensor
 
 
 SHORTEST_PERIOD_SECONDS = 0.1
@@ -79,14 +79,18 @@ def columns_of(sensors: Sequence[Sensor]) -> list[str]:
 
 
 def sample(
-    sensors: Sequence[Sensor], table: Table, lifeline: Waiting, clock: Clock, period_seconds: float
+    sensors: Sequence[Sensor],
+    table: Table,
+    controller: Waiting,
+    clock: Clock,
+    period_seconds: float,
 ) -> Tally:
     """Write a row now, one per period, and one at the end."""
     start = clock.monotonic()
     schedule = Schedule(start, period_seconds)
     _write_row(sensors, table, clock, start)
     samples, late = 1, 0
-    while not lifeline.ends_within(schedule.wait_seconds(clock.monotonic())):
+    while not controller.ends_within(schedule.wait_seconds(clock.monotonic())):
         late += schedule.take(clock.monotonic())
         _write_row(sensors, table, clock, start)
         samples += 1
@@ -155,7 +159,7 @@ def _cell(value: float, decimals: int) -> str:
 _MOST_BYTES = 4096
 
 
-class Lifeline:
+class ControllerPipe:
     """Waits without burning the processor, and notices the end of its controller."""
 
     def __init__(self, descriptor: int = 0) -> None:

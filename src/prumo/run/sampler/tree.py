@@ -7,12 +7,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from prumo.machine.processes import descendants, kernel_lists_children
-from prumo.run.sampler.sensor import UNKNOWN, Rate
+from prumo.run.sampler.sensors import UNKNOWN, Rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo.run.sampler.sensor import Sensor
+    from prumo.run.sampler.sensors import Sensor
 
 _MOST_BYTES = 4096
 

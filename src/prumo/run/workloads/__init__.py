@@ -23,21 +23,21 @@ class Launcher(ABC):
     """Starts the runs of one study; what it starts is measured by whoever asked for it.
 
     A kind of workload names its launcher as `module:class` (`prumo.study.workload.Workload`).
-    The smallest one starts a program that writes its events to a journal:
+    The smallest one says what to start:
 
         class SortingLauncher(Launcher):
+            speaks_protocol = False
+
             def launch(self, run, folder):
                 rows = run.scenario.parameters["rows"]
                 return Launch(
                     command=[sys.executable, "-m", "my_package.sort", str(rows)],
-                    directory=self.study.folder,
+                    directory=self.study.folder.absolute(),
                     environment={**os.environ, "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)},
-                    threads=self.study.measure.threads or read_cpu().usable_cores,
                 )
 
-    The program says `finished` through `prumo_worker.probe`, in any language with a line of JSON
-    (docs/protocol.md). For a program that knows nothing of the protocol, `speaks_protocol` is
-    False and `metrics` reads what it printed.
+    The program reports its figures with `prumo_worker.probe.metric(sort_seconds=…)`, or in any
+    language with lines of JSON in the journal (docs/contracts.md). `metrics` reads them.
     """
 
     speaks_protocol: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from contextlib import suppress
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from prumo.environments.worker_source import worker_path
+from prumo.environments.store import worker_path
 from prumo.machine.cpu import read_cpu
 from prumo.results.folder import JOURNAL_FILE
 from prumo.run.journal import Event, journal_metrics

@@ -1,8 +1,9 @@
-"""What a conversion is asked to make of which network."""
+"""The task `model_conversion`: a network for another runtime, and what the original answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,9 @@ from prumo_worker.failure import TaskError
 from prumo_worker.recipe import ParameterReader
 
 if TYPE_CHECKING:
+    from prumo_worker.journal import Journal
     from prumo_worker.task import Task
+
 
 ORIGINS = ("retina", "keras", "saved_model", "pytorch")
 TARGETS = ("onnxruntime", "litert", "tensorflow", "pytorch")
@@ -18,7 +21,7 @@ PRECISIONS = ("fp32", "fp16", "int8", "int8-dynamic")
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """One network, and what is to become of it."""
 
     source: Path
@@ -34,13 +37,13 @@ class Wish:
     """An array of images as the network takes them, to compare answers and to calibrate with."""
 
 
-def read_wish(task: Task) -> Wish:
+def read_request(task: Task) -> Request:
     """Check the parameters of a conversion."""
     reader = ParameterReader(task.parameters)
     if not task.data.get("source") or not task.data.get("out"):
         raise TaskError("data: source and out must be given")
     images = task.data.get("images")
-    return Wish(
+    return Request(
         source=Path(task.data["source"]),
         out=Path(task.data["out"]),
         origin=reader.choice("origin", ORIGINS, ""),
@@ -50,3 +53,20 @@ def read_wish(task: Task) -> Wish:
         width=reader.optional_whole("width"),
         images=Path(images) if images else None,
     )
+
+
+_MODULES = {
+    "retina": "tensorflow_conversion",
+    "keras": "tensorflow_conversion",
+    "saved_model": "tensorflow_conversion",
+    "pytorch": "pytorch_conversion",
+}
+
+
+def convert(task: Task, journal: Journal) -> dict[str, float]:
+    """Convert in the framework that the network is of, imported only now."""
+    request = read_request(task)
+    request.out.mkdir(parents=True, exist_ok=True)
+    module = import_module(f"prumo_worker.conversion.{_MODULES[request.origin]}")
+    module.convert(request, journal)
+    return {}

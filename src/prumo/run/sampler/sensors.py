@@ -1,17 +1,84 @@
-"""The processor sensor: how busy the whole machine is, and what its hypervisor takes away."""
+"""The sensors: processor, memory, pressure, energy and GPUs of the machine."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError, open_nvml
 from prumo.machine.kernel import CpuTicks, parse_cpu_ticks, parse_pressure
-from prumo.run.sampler.sensor import UNKNOWN, KernelFile, Rate, open_kernel_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
-    from prumo.run.sampler.sensor import Sensor
+
+UNKNOWN = float("nan")
+"""A figure that cannot be given now; it becomes an empty cell."""
+
+SHORTEST_SECONDS = 0.05
+"""Five of the kernel's clock ticks: over less time a rate would be mostly rounding."""
+
+
+class Sensor(Protocol):
+    """Something that can be read again and again, always into the same columns.
+
+    A sensor is opened by a function that returns None where its hardware or its counters are
+    absent. A read that fails raises OSError or ValueError; the sampler leaves its cells empty.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the figures, fixed for the sensor's life."""
+
+    def read(self) -> tuple[float, ...]:
+        """One figure per column; UNKNOWN where it cannot be told."""
+
+
+class Rate:
+    """How fast a counter grows per second between one look and the next."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._last: tuple[float, float] | None = None
+
+    def per_second(self, count: float) -> float:
+        """The growth since the last look, never negative; UNKNOWN where no time lies between."""
+        seconds = self._clock()
+        if self._last is None:
+            self._last = seconds, count
+            return UNKNOWN
+        last_seconds, last_count = self._last
+        elapsed = seconds - last_seconds
+        if elapsed < SHORTEST_SECONDS:
+            return UNKNOWN
+        self._last = seconds, count
+        return max(0.0, count - last_count) / elapsed
+
+
+_MOST_BYTES = 4096
+
+
+class KernelFile:
+    """A short text file of the kernel, such as /proc/meminfo."""
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def read(self) -> str:
+        """What the kernel says now."""
+        return os.pread(self._descriptor, _MOST_BYTES, 0).decode("ascii", "replace")
+
+
+def open_kernel_file(path: str) -> KernelFile | None:
+    """Open a kernel file; None where it is absent, forbidden or switched off."""
+    try:
+        file = KernelFile(path)
+        file.read()
+    except OSError:
+        return None
+    return file
 
 
 _COLUMNS = ("memory_percent", "swap_bytes")
@@ -186,3 +253,61 @@ class _Package:
 def _whole(zone: Path) -> bool:
     # Other zones are parts of a package or, like `psys`, hold packages: they would count twice.
     return (zone / "name").read_text().startswith("package")
+
+
+class _Gauge(NamedTuple):
+    """One figure of one GPU."""
+
+    column: str
+    ask: Callable[[int], float]
+    gpu: int
+
+
+class Gpus:
+    """All gauges of all GPUs; one that stops answering empties its own cells only."""
+
+    def __init__(self, gauges: list[_Gauge]) -> None:
+        self._gauges = gauges
+        self.columns = tuple(gauge.column for gauge in gauges)
+
+    def read(self) -> tuple[float, ...]:
+        """One figure per gauge."""
+        return tuple(_answer(gauge) for gauge in self._gauges)
+
+
+def open_gpus(module: ModuleType | None = None) -> Sensor | None:
+    """Open the GPUs; None without any. `module` stands in for pynvml where there is no GPU."""
+    try:
+        nvml = open_nvml(module)
+        count = nvml.device_count()
+    except NvmlError:
+        return None
+    gauges = [gauge for index in range(count) for gauge in _gauges(nvml, index)]
+    supported = [gauge for gauge in gauges if _is_supported(gauge)]
+    return Gpus(supported) if supported else None
+
+
+def _gauges(nvml: Nvml, index: int) -> list[_Gauge]:
+    return [
+        _Gauge(f"gpu{index}_percent", nvml.busy_percent, index),
+        _Gauge(f"gpu{index}_memory_percent", nvml.memory_percent, index),
+        _Gauge(f"gpu{index}_power_watts", nvml.power_watts, index),
+    ]
+
+
+def _is_supported(gauge: _Gauge) -> bool:
+    try:
+        gauge.ask(gauge.gpu)
+    except NvmlUnsupportedError:
+        return False
+    except NvmlError:
+        # It may answer later, and columns cannot be added then.
+        return True
+    return True
+
+
+def _answer(gauge: _Gauge) -> float:
+    try:
+        return gauge.ask(gauge.gpu)
+    except NvmlError:
+        return UNKNOWN

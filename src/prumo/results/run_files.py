@@ -1,18 +1,22 @@
-"""What the sampler saw: samples.csv files as one lazy table, or run by run."""
+"""The samples.csv and events.jsonl files of run folders as lazy tables, or run by run."""
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from prumo.errors import InputError
-from prumo.results.folder import SAMPLES_FILE
+from prumo.results.folder import JOURNAL_FILE, SAMPLES_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from polars.datatypes import DataTypeClass
 
 
 # Some 100 MB as tables: enough to keep all cores busy, little beside what a machine has.
@@ -22,7 +26,7 @@ BATCH_BYTES = 32 * 2**20
 def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """The samples of these run folders, read only when collected; `run` says whose they are."""
     tables = [
-        _scan(header, files, include_file_paths="run").with_columns(run_of_file("run"))
+        _scan_samples(header, files, include_file_paths="run").with_columns(run_of_file("run"))
         for header, files in _files_by_header(run_paths).items()
     ]
     if not tables:
@@ -38,7 +42,7 @@ def read_samples(run_paths: Iterable[Path]) -> Iterator[tuple[str, pl.DataFrame]
     for header, files in _files_by_header(run_paths).items():
         for batch in _batches(files):
             # When a row was written matters to nobody here, and parsing it costs as all columns do.
-            scans = [_scan(header, [file]).drop("time", strict=False) for file in batch]
+            scans = [_scan_samples(header, [file]).drop("time", strict=False) for file in batch]
             tables = pl.collect_all(scans, engine="streaming")
             yield from zip((file.parent.name for file in batch), tables, strict=True)
 
@@ -85,7 +89,9 @@ def _batches(files: Iterable[Path]) -> Iterator[list[Path]]:
         yield batch
 
 
-def _scan(header: str, files: list[Path], include_file_paths: str | None = None) -> pl.LazyFrame:
+def _scan_samples(
+    header: str, files: list[Path], include_file_paths: str | None = None
+) -> pl.LazyFrame:
     return pl.scan_csv(
         files,
         schema=dict.fromkeys(header.split(","), pl.Float64),
@@ -172,3 +178,132 @@ def _mean_over_time(value: pl.Expr) -> pl.Expr:
     span = pl.col(SPAN_SECONDS)
     covered = span.filter(value.is_not_null()).sum()
     return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
+
+
+STEP_FIELDS: Mapping[str, DataTypeClass] = {
+    "epoch": pl.Int64,
+    "step": pl.Int64,
+    "seconds": pl.Float64,
+    "data_seconds": pl.Float64,
+    "compute_seconds": pl.Float64,
+    "images": pl.Int64,
+    "loss": pl.Float64,
+}
+EPOCH_FIELDS: Mapping[str, DataTypeClass] = {
+    "epoch": pl.Int64,
+    "seconds": pl.Float64,
+    "data_seconds": pl.Float64,
+    "compute_seconds": pl.Float64,
+    "images": pl.Int64,
+    "loss": pl.Float64,
+    "accuracy": pl.Float64,
+}
+
+
+def scan_steps(run_paths: Iterable[Path]) -> pl.LazyFrame:
+    """Every step of these run folders; epoch 0 is warm-up."""
+    return _scan_events(run_paths, "step", STEP_FIELDS)
+
+
+def scan_epochs(run_paths: Iterable[Path]) -> pl.LazyFrame:
+    """Every epoch of these run folders."""
+    return _scan_events(run_paths, "epoch", EPOCH_FIELDS)
+
+
+def _scan_events(
+    run_paths: Iterable[Path], event: str, fields: Mapping[str, DataTypeClass]
+) -> pl.LazyFrame:
+    files = [file for path in run_paths if _has_text(file := path / JOURNAL_FILE)]
+    if not files:
+        return pl.LazyFrame(schema={"run": pl.String, **fields})
+    lines = pl.scan_csv(
+        files,
+        # One column per line: the separator is a character that JSON text cannot hold.
+        separator="\x1f",
+        quote_char=None,
+        has_header=False,
+        schema={"line": pl.String},
+        truncate_ragged_lines=True,
+        encoding="utf8-lossy",
+        glob=False,
+        include_file_paths="run",
+    )
+    return lines.filter(pl.col("line").str.contains(rf'"event":\s*"{event}"')).select(
+        run_of_file("run"), *(_field(name, kind) for name, kind in fields.items())
+    )
+
+
+def _field(name: str, kind: DataTypeClass) -> pl.Expr:
+    # By pattern and not by a JSON parser: a loss of NaN and a torn last line are not JSON.
+    number = pl.col("line").str.extract(rf'"{name}":\s*(-?[0-9][0-9.eE+-]*)')
+    return number.cast(pl.Float64, strict=False).cast(kind, strict=False).alias(name)
+
+
+def _has_text(file: Path) -> bool:
+    return file.is_file() and file.stat().st_size > 0
+
+
+_MARK = re.compile(rb'"event"\s*:\s*"profile"')
+
+
+@dataclass(frozen=True)
+class OperationShare:
+    """One operation in the profile of a run, all its calls together."""
+
+    operation: str
+    calls: int
+    seconds: float
+    share: float
+    """Of all operations' own time."""
+
+
+@dataclass(frozen=True)
+class FunctionShare:
+    """One function of the process, as Linux's own profiler saw it in all threads."""
+
+    function: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The operations of a few steps, the longest first; or why there are none."""
+
+    steps: int
+    rows: tuple[OperationShare, ...]
+    reason: str = ""
+    functions: tuple[FunctionShare, ...] = ()
+    """Empty where perf is missing."""
+
+
+def read_profile(run_path: Path) -> Profile | None:
+    """The last profile in a run's journal; none where no profile was asked for."""
+    try:
+        journal = (run_path / JOURNAL_FILE).read_bytes()
+        # One look at the whole file: most runs have thousands of steps and no profile.
+        if not _MARK.search(journal):
+            return None
+        found = [line for line in journal.splitlines() if _MARK.search(line)]
+        return _profile(json.loads(found[-1]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _profile(event: dict[str, Any]) -> Profile:
+    rows = [
+        OperationShare(
+            str(row["operation"]), int(row["calls"]), float(row["seconds"]), float(row["share"])
+        )
+        for row in event["rows"]
+    ]
+    functions = [
+        FunctionShare(str(row["function"]), float(row["seconds"]), float(row["share"]))
+        for row in event.get("functions", [])
+    ]
+    return Profile(
+        steps=int(event.get("steps", 0)),
+        rows=tuple(rows),
+        reason=str(event.get("reason", "")),
+        functions=tuple(functions),
+    )
