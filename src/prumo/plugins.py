@@ -7,8 +7,8 @@ declared in the same way. Nothing is imported before it is asked for by name.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
 
 from prumo.errors import InputError, PluginError, did_you_mean
 
@@ -52,19 +52,13 @@ class PluginPoint:
     def _entries(self) -> dict[str, EntryPoint]:
         """By name. Prumo's own come first, so that no other package can replace one unnoticed."""
         found = sorted(
-            _installed().select(group=self.group),
+            entry_points(group=self.group),
             key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
         )
         entries: dict[str, EntryPoint] = {}
         for entry in found:
             entries.setdefault(entry.name, entry)
         return entries
-
-
-@cache
-def _installed() -> EntryPoints:
-    """Those of all packages: reading them takes longer than choosing among them."""
-    return entry_points()
 
 
 WORKLOADS = PluginPoint("prumo.workloads", "workload")
