@@ -89,6 +89,22 @@ def prumo(environment: Path, tmp_path: Path) -> Callable[..., subprocess.Complet
     return call
 
 
+def test_its_author_runs_the_contracts(environment: Path, tmp_path: Path) -> None:
+    shutil.copy(HERE / "stranger" / "test_contracts.py", tmp_path)
+
+    done = subprocess.run(
+        [environment / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=_variables(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_study_of_its_workload_is_run_and_reported(prumo: Any, tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(STUDY)
 
@@ -204,6 +220,7 @@ def test_broken_plugins_do_not_break_the_rest(prumo: Any, tmp_path: Path) -> Non
     assert hollow.returncode == 2
     assert "'hollow' is not a click command" in hollow.stderr
     assert prumo("plan", "study.yaml", path=site).returncode == 0
+    assert "sorting" in prumo("schema", path=site).stdout
     assert prumo("price", "import", "list.json", "--as-of", "2026-11-14", path=site).returncode == 0
 
 

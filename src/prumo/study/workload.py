@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -15,7 +16,7 @@ from prumo.plugins import WORKLOADS
 from prumo.study.section import Section, Text, refused, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
@@ -141,6 +142,13 @@ def load_workload(kind: str) -> type[Workload]:
     raise PluginError(f"the workload '{kind}' is no subclass of prumo.study.workload.Workload")
 
 
+def _loadable() -> Iterator[type[Workload]]:
+    """Every kind whose plug-in loads; a broken one is an error only where a study names it."""
+    for kind in WORKLOADS.names():
+        with suppress(PluginError):
+            yield load_workload(kind)
+
+
 class _ByKind:
     """Tells Pydantic to read the section with the plug-in of its `kind`.
 
@@ -159,7 +167,7 @@ class _ByKind:
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         del schema
-        union: Any = reduce(or_, map(load_workload, WORKLOADS.names()))
+        union: Any = reduce(or_, _loadable())
         return handler(TypeAdapter(Annotated[union, Field(discriminator="kind")]).core_schema)
 
 
