@@ -15,7 +15,6 @@ import pytest
 
 from prumo.errors import InputError, UnavailableError
 from prumo.plugins import RUNTIMES
-from prumo_serve.manifest import RuntimeName
 from prumo_serve.runtimes import LoadedNetwork, NetworkError, Resources, load_network
 from prumo_serve.runtimes.framework_network import FrameworkNetwork
 from prumo_serve.runtimes.onnx_runtime import OnnxNetwork
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import FrameworkPython
+    from prumo_serve.manifest import RuntimeName
 
     NetworkFiles = Callable[[RuntimeName], Path]
 
