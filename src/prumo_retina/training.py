@@ -25,7 +25,7 @@ from prumo_retina.dataset.data_folder import read_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import REFERABLE_FROM
 from prumo_retina.held_out import read_held_out
-from prumo_retina.judge.case import require_both_classes
+from prumo_retina.judge.measures import require_both_classes
 from prumo_retina.model import Seen, write_description, write_seen
 from prumo_retina.records.card import RECORDS_FOLDER, RecordsCard, read_card, read_split
 from prumo_retina.records.shards import convert

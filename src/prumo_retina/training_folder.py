@@ -13,13 +13,13 @@ from prumo.files import write_whole
 from prumo_retina.dataset.data_folder import DataFolder
 from prumo_retina.held_out import read_held_out
 from prumo_retina.judge.calibration import fitted_temperature
+from prumo_retina.judge.measures import auc
 from prumo_retina.judge.operating_point import (
     DEFAULT_POINT,
     FEWEST_TO_EXPECT,
     TARGET,
     chosen_points,
 )
-from prumo_retina.judge.roc import auc
 from prumo_retina.model import MODEL_FILE, ModelDescription, Normalization, network_sha256
 from prumo_retina.scoring import referral_probability
 

@@ -7,7 +7,7 @@ import pytest
 
 from prumo.errors import DataError
 from prumo_retina.judge.calibration import calibration, fitted_temperature
-from prumo_retina.judge.case import grades_of, scores_of
+from prumo_retina.judge.measures import grades_of, scores_of
 from prumo_retina.scoring import referral_probability
 from support.judged_cases import referral_cases
 

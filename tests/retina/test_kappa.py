@@ -9,7 +9,7 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from prumo.errors import DataError
-from prumo_retina.judge.kappa import confusion, quadratic_kappa
+from prumo_retina.judge.measures import confusion, quadratic_kappa
 
 TRUE = [0, 0, 0, 1, 1, 2, 2, 2, 3, 4]
 TOLD = [0, 0, 1, 1, 2, 2, 2, 4, 3, 3]

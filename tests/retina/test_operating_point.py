@@ -10,8 +10,8 @@ from scipy.stats import norm
 
 from prumo.errors import DataError
 from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.judge.case import grades_of, scores_of
-from prumo_retina.judge.decision import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.measures import grades_of, scores_of
 from prumo_retina.judge.operating_point import (
     DEFAULT_POINT,
     allowed_misses,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prumo.errors import DataError
-from prumo_retina.judge.roc import auc, roc_curve
+from prumo_retina.judge.measures import auc, roc_curve
 
 if TYPE_CHECKING:
     from prumo_serve.estimates import Estimate

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from prumo_retina.judge.case import Case
+    from prumo_retina.judge.measures import Case
 
 NETWORK = b"not a network: nobody asks it"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from prumo_retina.judge.case import Case
+from prumo_retina.judge.measures import Case
 
 PREVALENCE = (0.4, 0.1, 0.25, 0.15, 0.1)
 

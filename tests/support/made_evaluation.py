@@ -9,9 +9,9 @@ from prumo_retina.evaluation.evaluation import Evaluation
 from prumo_retina.evaluation.material import Material
 from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.fundus.quality import Verdict
-from prumo_retina.judge.case import grades_of, scores_of
-from prumo_retina.judge.decision import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
 from prumo_retina.judge.judgement import judged
+from prumo_retina.judge.measures import grades_of, scores_of
 from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
 from prumo_retina.model import ModelDescription, ModelFolder, Normalization
 from prumo_retina.scoring import referral_probability
@@ -20,7 +20,7 @@ from support.judged_cases import grade_cases, referral_cases
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_retina.judge.case import Case
+    from prumo_retina.judge.measures import Case
     from prumo_retina.model import Task
 
 TEMPERATURE = 1.3

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.judge.calibration import Calibration
     from prumo_retina.judge.judgement import Judgement
-    from prumo_retina.judge.rates import PointRates
+    from prumo_retina.judge.measures import PointRates
 
 
 CELL_PIXELS = 64

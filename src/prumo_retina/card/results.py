@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.evaluation.evaluation import Evaluation
     from prumo_retina.judge.judgement import Judgement
-    from prumo_retina.judge.rates import PointRates
+    from prumo_retina.judge.measures import PointRates
     from prumo_serve.estimates import Estimate
 
 _RULES = {

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from prumo.errors import DataError, InputError
 from prumo_retina.evaluation.heat_maps import NONE, require_known_images
 from prumo_retina.evaluation.material import Material, material_of
-from prumo_retina.judge.case import Case, grades_of, scores_of
-from prumo_retina.judge.decision import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
 from prumo_retina.judge.judgement import judged
+from prumo_retina.judge.measures import Case, grades_of, scores_of
 from prumo_retina.judge.operating_point import NAMES
 from prumo_retina.model import read_seen
 from prumo_retina.scoring import score
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_retina.dataset.manifest import Entry
-    from prumo_retina.judge.decision import Decisions
+    from prumo_retina.judge.calibration import Decisions
     from prumo_retina.judge.judgement import Judgement
     from prumo_retina.model import ModelDescription, ModelFolder
 

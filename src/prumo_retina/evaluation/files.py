@@ -16,7 +16,7 @@ from prumo.version import __version__
 from prumo_retina.card.content import card
 from prumo_retina.card.layout import Drawing, html, markdown
 from prumo_retina.evaluation.heat_maps import chosen_images, write_heat_maps
-from prumo_retina.judge.case import scores_of
+from prumo_retina.judge.measures import scores_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,20 @@ import numpy as np
 
 from prumo_retina.grade import Grade
 from prumo_retina.judge.calibration import Calibration, calibration
-from prumo_retina.judge.case import grades_of, patients_of, scores_of
-from prumo_retina.judge.kappa import confusion, quadratic_kappa
-from prumo_retina.judge.rates import PointRates, Rates, point_rates, rates
-from prumo_retina.judge.roc import RocCurve, auc, roc_curve
+from prumo_retina.judge.measures import (
+    PointRates,
+    Rates,
+    RocCurve,
+    auc,
+    confusion,
+    grades_of,
+    patients_of,
+    point_rates,
+    quadratic_kappa,
+    rates,
+    roc_curve,
+    scores_of,
+)
 from prumo_serve.estimates import rate
 
 if TYPE_CHECKING:
@@ -21,8 +31,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from prumo_retina.judge.case import Case
-    from prumo_retina.judge.decision import Decisions
+    from prumo_retina.judge.calibration import Decisions
+    from prumo_retina.judge.measures import Case
     from prumo_retina.model import OperatingPoint, Task
     from prumo_serve.estimates import Estimate
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo_retina.judge.case import checked_probability, require_both_classes
+from prumo_retina.judge.measures import checked_probability, require_both_classes
 from prumo_retina.model import OperatingPoint
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ from prumo_serve.package.content import validated
 from prumo_serve.package.terms import Terms, Wish, agreed_terms
 from prumo_serve.package.writing import completed, require_package_name, write_package
 from prumo_serve.source import recognized
-from prumo_serve.source.onnx_facts import facts
-from prumo_serve.source.onnx_file import checked_model, write_one_file
+from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
