@@ -35,11 +35,12 @@ if TYPE_CHECKING:
 
     NetworkFiles = Callable[[RuntimeName], Path]
 
-IN_FRAMEWORKS = ("litert", "tensorflow", "pytorch")
-RUNTIMES = [
-    pytest.param(name, marks=pytest.mark.frameworks if name in IN_FRAMEWORKS else ())
-    for name in get_args(RuntimeName)
-]
+MARKS = {
+    "litert": pytest.mark.frameworks,
+    "tensorflow": pytest.mark.frameworks,
+    "pytorch": pytest.mark.torch,
+}
+RUNTIMES = [pytest.param(name, marks=MARKS.get(name, ())) for name in get_args(RuntimeName)]
 OUTPUTS = {"pytorch": {"answers": "scores"}}
 """Of an export's only output the name is lost; all other formats keep those of the network."""
 SAME = {"scores": "scores", "features": "features"}

@@ -78,9 +78,11 @@ def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
     import safetensors  # noqa: PLC0415 (belongs to an extra, and other kinds of files do without it)
 
     try:
+        # The package's stub has no types.
+        tensors = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         return {
             name: _array(name, tensor["dtype"], tensor["shape"], tensor["data"])
-            for name, tensor in safetensors.deserialize(content)
+            for name, tensor in tensors
         }
     except safetensors.SafetensorError as error:
         raise DataError(f"is no whole safetensors file: {error}") from error
