@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
     NetworkFiles = Callable[[RuntimeName], Path]
 
-IN_FRAMEWORKS = ("litert", "tensorflow", "pytorch")
-NAMES = [
-    pytest.param(name, marks=pytest.mark.frameworks if name in IN_FRAMEWORKS else ())
-    for name in RUNTIMES.names()
-]
+MARKS = {
+    "litert": pytest.mark.frameworks,
+    "tensorflow": pytest.mark.frameworks,
+    "pytorch": pytest.mark.torch,
+}
+NAMES = [pytest.param(name, marks=MARKS.get(name, ())) for name in RUNTIMES.names()]
 OUTPUTS = {"pytorch": {"answers": "scores"}}
 """Of an export's only output the name is lost; all other formats keep those of the network."""
 SAME = {"scores": "scores", "features": "features"}

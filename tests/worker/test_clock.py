@@ -43,19 +43,18 @@ def test_what_goes_wrong_on_the_device_is_raised_where_the_spans_are_read() -> N
         clock.spans(marks)
 
 
-@pytest.mark.frameworks
 @pytest.mark.parametrize(
     ("framework", "as_on_a_device"),
     [
-        ("pytorch", False),
-        ("tensorflow", False),
-        ("tensorflow@2.14.0", False),
-        ("jax", False),
-        ("mxnet", False),
-        ("caffe", False),
-        ("tensorflow", True),
-        ("jax", True),
-        ("mxnet", True),
+        pytest.param("pytorch", False, marks=pytest.mark.torch),
+        pytest.param("tensorflow", False, marks=pytest.mark.frameworks),
+        pytest.param("tensorflow@2.14.0", False, marks=pytest.mark.frameworks),
+        pytest.param("jax", False, marks=pytest.mark.frameworks),
+        pytest.param("mxnet", False, marks=pytest.mark.frameworks),
+        pytest.param("caffe", False, marks=pytest.mark.frameworks),
+        pytest.param("tensorflow", True, marks=pytest.mark.frameworks),
+        pytest.param("jax", True, marks=pytest.mark.frameworks),
+        pytest.param("mxnet", True, marks=pytest.mark.frameworks),
     ],
 )
 def test_spans_cover_all_work_and_leave_none_for_later(

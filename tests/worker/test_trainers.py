@@ -36,9 +36,13 @@ if TYPE_CHECKING:
 
     from prumo_worker.networks import Network
 
-pytestmark = pytest.mark.frameworks
-
-FRAMEWORKS = ("pytorch", "tensorflow", "tensorflow@2.14.0", "jax", "mxnet", "caffe")
+FRAMEWORKS = (
+    pytest.param("pytorch", marks=pytest.mark.torch),
+    *(
+        pytest.param(name, marks=pytest.mark.frameworks)
+        for name in ("tensorflow", "tensorflow@2.14.0", "jax", "mxnet", "caffe")
+    ),
+)
 
 REFUSED: dict[str, frozenset[str]] = {
     "caffe": frozenset({"average_pooling", "max_pooling_behind"}),
@@ -188,6 +192,7 @@ def test_functions_are_told_where_perf_can_see_them(trained: WorkerRun) -> None:
     assert all(row["function"].endswith(")") for row in functions)
 
 
+@pytest.mark.slow
 def test_products_take_most_of_the_time_of_a_network_that_is_made_of_them(
     framework: str, python: Path, tmp_path: Path
 ) -> None:
@@ -264,6 +269,7 @@ def test_a_loss_that_explodes_is_told_as_not_finite(
     assert run.only("finished")["not_finite"] == ["metrics.loss"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("too_large", TOO_LARGE)
 def test_what_does_not_fit_into_memory_is_out_of_memory(
     framework: str, python: Path, tmp_path: Path, too_large: str

@@ -13,11 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prumo.environments.frameworks import find_framework
-from prumo.environments.store import existing
 from prumo.errors import DataError, StorageError, UnavailableError
-from prumo.machine.machine import read_memory
-from prumo.run.worker_task import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
 from prumo_retina.weights.files import opened_archive
 
 _KIND = "pytorch_weights"
@@ -39,6 +35,18 @@ _DTYPES = {
 
 def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
     """Of a state dict, in the zip format or the one before PyTorch 1.6."""
+    # Imported here, because only these files need a worker.
+    from prumo.environments.frameworks import find_framework  # noqa: PLC0415
+    from prumo.environments.store import existing  # noqa: PLC0415
+    from prumo.machine.machine import read_memory  # noqa: PLC0415
+    from prumo.run.worker_task import (  # noqa: PLC0415
+        Terms,
+        WorkerError,
+        WorkerMemoryError,
+        WorkerTask,
+        do_task,
+    )
+
     environment = existing(find_framework("pytorch"))
     if environment is None:
         raise UnavailableError(
@@ -78,9 +86,11 @@ def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
     import safetensors  # noqa: PLC0415 (belongs to an extra, and other kinds of files do without it)
 
     try:
+        # The package's stub has no types.
+        tensors = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         return {
             name: _array(name, tensor["dtype"], tensor["shape"], tensor["data"])
-            for name, tensor in safetensors.deserialize(content)
+            for name, tensor in tensors
         }
     except safetensors.SafetensorError as error:
         raise DataError(f"is no whole safetensors file: {error}") from error
