@@ -94,9 +94,7 @@ def test_networks_are_checked_once_compared_and_shown_in_the_report(
     assert "aten::" in page
 
 
-def test_what_differs_stops_the_run_until_the_user_wants_it_all_the_same(
-    prumo: Prumo, checked_study: Path, tmp_path: Path
-) -> None:
+def test_what_differs_stops_the_run(prumo: Prumo, checked_study: Path, tmp_path: Path) -> None:
     results = tmp_path / "results/pair"
     spoil(results, "pytorch-2.13.0")
 
@@ -107,6 +105,15 @@ def test_what_differs_stops_the_run_until_the_user_wants_it_all_the_same(
     assert stopped.returncode == 1
     assert "do not train the same networks" in stopped.stderr
     assert not list((results / "runs").iterdir())
+
+
+@pytest.mark.slow
+def test_what_differs_runs_when_the_user_wants_it_all_the_same(
+    prumo: Prumo, checked_study: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results/pair"
+    spoil(results, "pytorch-2.13.0")
+    prumo("check", checked_study)
 
     ran = prumo("run", checked_study, "--no-check")
     assert ran.returncode == 0, ran.stderr

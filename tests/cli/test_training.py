@@ -110,7 +110,7 @@ def test_runs_of_another_study_are_not_merged(
     shutil.copytree(trained / "results", tmp_path / "results")
     elsewhere = tmp_path / "elsewhere"
     study.write_text(STUDY.replace("device: cuda", "device: cpu"))
-    prumo("run", study, "--results", elsewhere, "--only", "environment == there")
+    prumo("run", study, "--results", elsewhere, "--scenario", "C3")
     told = prumo("merge", elsewhere, "results/small")
     assert told.returncode == 2
     assert "another study or version" in told.stderr
