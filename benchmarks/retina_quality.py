@@ -26,9 +26,8 @@ from benchmarks.fundus_faults import (
     noise_alone,
     out_of_frame,
 )
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_retina.fundus.prepared import prepared
-from prumo_retina.fundus.quality import Verdict
 from prumo_retina.photograph.pixels import Photograph
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from benchmarks import (
 )
 from benchmarks.fundus_faults import FAULTS
 from prumo.results.tables import Results
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from support.fundus_factory import fundus, write_photograph, write_photographs
 
 if TYPE_CHECKING:

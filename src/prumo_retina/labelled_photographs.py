@@ -16,7 +16,7 @@ from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.grade import REFERABLE_FROM
 from prumo_retina.judge.measures import quadratic_kappa
-from prumo_retina.records.card import SPLIT_FILE, read_split
+from prumo_retina.records import SPLIT_FILE, read_split
 from prumo_retina.records.split import select
 from prumo_retina.task import FundusPreprocessing, RetinaAnswer
 from prumo_serve.compare.images import ALL, DUPLICATE, LabelledImages, Truth, labelled_or_refused

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_whole
-from prumo_retina.dataset.table import write_table
+from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:

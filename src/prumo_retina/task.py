@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from prumo.message import Message
-from prumo_retina.fundus.preparation import Preparation
-from prumo_retina.fundus.quality import Quality
-from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM, Grade
-from prumo_retina.referral import Urgency, threat_probability, urgency_of
+from prumo_retina.fundus.preparation import Preparation, Quality
+from prumo_retina.grade import (
+    DECISION_SUPPORT,
+    GRADE_COUNT,
+    OTHER_DISEASES,
+    REFERABLE_FROM,
+    Grade,
+    Urgency,
+    threat_probability,
+    urgency_of,
+)
+from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
 from prumo_serve.classification import ClassificationDocument, Share, label_document
-from prumo_serve.manifest import PreprocessingSettings
+from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
 from prumo_serve.probability import probabilities_of
+from prumo_serve.source import Source, Told
+from prumo_serve.source.terms import INSIDE
 from prumo_serve.task import MOST_PIXELS, Answer, Task
 
 if TYPE_CHECKING:
@@ -29,9 +39,9 @@ if TYPE_CHECKING:
     from prumo_serve.compare.images import ImageRequest, LabelledImages, Truth
     from prumo_serve.compare.quality import Judged
     from prumo_serve.image_folder import ImageFolder
-    from prumo_serve.manifest import Input, Manifest, OperatingPoint
-    from prumo_serve.source import Source
+    from prumo_serve.manifest import Input, Manifest
     from prumo_serve.task import PreparedImage, Preprocessing, TaskPage
+
 
 _MORE_PROBABLE_THAN_NOT = 0.5
 _YES = 1
@@ -184,19 +194,11 @@ class RetinopathyTask(Task):
 
     def source(self, path: Path) -> Source | None:
         """The model in a folder that `prumo retina train` wrote."""
-        from prumo_retina import model_source  # noqa: PLC0415 (a server of packages needs none)
-
-        return model_source.source(path) if model_source.is_model(path) else None
+        return _trained_source(path) if _is_model(path) else None
 
     def card_cautions(self) -> Iterable[Message]:
         """That a person decides, and what the model does not judge."""
-        return (
-            Message("It is decision support and no diagnosis: a person decides."),
-            Message(
-                "It does not judge macular oedema, nor glaucoma, occlusions or any other disease "
-                "of the eye. A photograph that is not referred may still show one."
-            ),
-        )
+        return (DECISION_SUPPORT, OTHER_DISEASES)
 
     def point_message(self, point: OperatingPoint) -> Message:
         """From where on it refers."""
@@ -305,3 +307,58 @@ def _referral_document(referral: Referral, language: Language) -> dict[str, Any]
         "urgency": referral.urgency.value,
         "urgency_text": language.say(referral.urgency.label),
     }
+
+
+# As `prumo_retina.evaluation.files` names them, whose imports take a second.
+_CARDS = "evaluation/*/card.md"
+
+
+def _is_model(folder: Path) -> bool:
+    """Whether a folder looks like a trained model, even one that is not whole."""
+    return any((folder / name).is_file() for name in (MODEL_FILE, NETWORK_FILE))
+
+
+def _trained_source(folder: Path) -> Source:
+    """The model of a folder with its points, its temperature and its card."""
+    opened = open_model(folder)
+    description = opened.description
+    told = Told(
+        name=description.name,
+        created=description.created,
+        task=description.task,
+        labels=labels_of(description.task),
+        normalization=INSIDE,
+        preprocessing=FundusPreprocessing(
+            preparation=description.preparation.model_dump(mode="json")
+        ),
+        temperature=description.temperature,
+        points=tuple(
+            OperatingPoint(name=point.name, threshold=point.threshold, rule=point.rule)
+            for point in description.points
+        ),
+        point=description.point,
+        card=_newest_card(folder),
+        seen=_seen(folder),
+    )
+    return Source(
+        path=opened.network,
+        format="retina",
+        sha256=description.network_sha256,
+        told=told,
+    )
+
+
+def _seen(folder: Path) -> tuple[str, ...]:
+    """Only hashes: nothing else about a photograph leaves the folder."""
+    if not (folder / SEEN_FILE).is_file():
+        return ()
+    return tuple(sorted({photograph.sha256 for photograph in read_seen(folder)} - {""}))
+
+
+def _newest_card(folder: Path) -> str:
+    """The model card of the last evaluation; empty where the model was never evaluated."""
+    cards = [path for path in folder.glob(_CARDS) if path.is_file()]
+    if not cards:
+        return ""
+    newest = max(cards, key=lambda path: (path.stat().st_mtime_ns, path))
+    return newest.read_text("utf-8")

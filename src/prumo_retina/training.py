@@ -24,14 +24,18 @@ from prumo.study.section import describe
 from prumo_retina.dataset.data_folder import read_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.held_out import read_held_out
 from prumo_retina.judge.measures import require_both_classes
 from prumo_retina.model import Seen, write_description, write_seen
-from prumo_retina.records.card import RECORDS_FOLDER, RecordsCard, read_card, read_split
-from prumo_retina.records.shards import convert
+from prumo_retina.records import RECORDS_FOLDER, RecordsCard, convert, read_card, read_split
 from prumo_retina.records.split import TEST, VALIDATION, Shares
-from prumo_retina.training_folder import FACTS_FILE, TrainingFolder, described, doubts
-from prumo_retina.weights.choice import Weights, resolve_weights
+from prumo_retina.training_folder import (
+    FACTS_FILE,
+    TrainingFolder,
+    described,
+    doubts,
+    read_held_out,
+)
+from prumo_retina.weights import Weights, resolve_weights
 from prumo_retina.weights.files import write_arrays
 from prumo_retina.workload import FRAMEWORK, LIBRARY, SCRATCH, RetinaParameters
 

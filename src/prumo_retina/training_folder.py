@@ -1,25 +1,28 @@
-"""The folder of a model while it is trained: what was asked for, and whether it may go on."""
+"""The folder of a model in training: what was asked for, held-out scores, the description."""
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from prumo.errors import InputError, StorageError
+import numpy as np
+
+from prumo.errors import DataError, InputError, StorageError
 from prumo.files import write_whole
 from prumo_retina.dataset.data_folder import DataFolder
-from prumo_retina.held_out import read_held_out
-from prumo_retina.judge.calibration import fitted_temperature
-from prumo_retina.judge.measures import auc
-from prumo_retina.judge.operating_point import (
-    DEFAULT_POINT,
+from prumo_retina.grade import DEFAULT_POINT, REFERABLE_FROM
+from prumo_retina.judge.calibration import (
     FEWEST_TO_EXPECT,
     TARGET,
     chosen_points,
+    fitted_temperature,
 )
+from prumo_retina.judge.measures import auc
 from prumo_retina.model import MODEL_FILE, ModelDescription, Normalization, network_sha256
 from prumo_retina.scoring import referral_probability
 
@@ -27,10 +30,45 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from prumo_retina.held_out import HeldOut
-    from prumo_retina.records.card import RecordsCard
+    from numpy.typing import NDArray
+
+    from prumo_retina.records import RecordsCard
     from prumo_retina.workload import RetinaParameters
     from prumo_serve.estimates import Estimate
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Thresholds and temperature are chosen on these, and the model is not judged on them."""
+
+    subset: str
+    """`validation` or `out-of-fold`."""
+    images: tuple[str, ...]
+    scores: NDArray[np.float64]
+    """A row for each photograph, before the last activation."""
+    grades: NDArray[np.intp]
+
+    @property
+    def referable(self) -> NDArray[np.bool_]:
+        """Which of them should see a specialist."""
+        return self.grades >= REFERABLE_FROM
+
+
+def read_held_out(folder: Path, subset: str) -> HeldOut:
+    """Read the scores that a training left in the folder of its model."""
+    path = folder / f"scores-{subset}.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    outputs = [name for name in rows[0] if name.startswith("score")]
+    return HeldOut(
+        subset=subset,
+        images=tuple(row["image"] for row in rows),
+        scores=np.array([[float(row[name]) for name in outputs] for row in rows]),
+        grades=np.array([int(row["grade"]) for row in rows]),
+    )
 
 
 CHECKPOINTS = "checkpoints"

@@ -16,9 +16,8 @@ from PIL import Image
 
 from prumo.message import Message
 from prumo.report.language import language
-from prumo_retina.fundus.quality import Quality, Verdict
-from prumo_retina.grade import Grade
-from prumo_retina.referral import Urgency
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.grade import Grade, Urgency
 from prumo_retina.scoring import grade_probabilities, referral_probability
 from prumo_retina.task import GRADE, RetinaAnswer
 from prumo_serve.heat_map import heat_map_url

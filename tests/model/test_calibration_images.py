@@ -11,8 +11,7 @@ from PIL import Image
 
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
-from prumo_retina.fundus.preparation import Preparation
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_serve.quantize.calibration import FEWEST, drawn_images
 from support.fundus_factory import fundus, no_fundus
 from support.model_packages import write_colour_package

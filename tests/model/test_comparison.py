@@ -16,7 +16,7 @@ from PIL import Image
 
 from prumo.errors import InputError
 from prumo.progress import Silent
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from prumo_serve.commands.model.compare import command
 from prumo_serve.compare.comparison import Pairing, compare, paired
 from prumo_serve.compare.images import ImageRequest, Truth

@@ -20,10 +20,10 @@ from PIL import ExifTags, Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo.report.language import language
-from prumo_retina.fundus.quality import Quality, Verdict
+from prumo_retina import prediction
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.grade import Threshold
 from prumo_retina.model import ModelDescription, ModelFolder
-from prumo_retina.prediction import prediction
-from prumo_retina.referral import Threshold
 from prumo_retina.scoring import Scores
 from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import (

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.report.language import language
-from prumo_retina.card.content import card
+from prumo_retina.card import card
 from prumo_retina.card.layout import Card, Paragraph, Picture, Table, html, markdown
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from support.made_evaluation import made_evaluation
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_retina.evaluation.evaluation import Evaluation
+    from prumo_retina.evaluation import Evaluation
 
 
 @pytest.fixture(scope="module")

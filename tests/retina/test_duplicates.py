@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance, ImageOps
 
-from prumo_retina.dataset.duplicates import find_duplicates, fingerprint
-from prumo_retina.dataset.finding import Finding
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.dataset.finding import Finding, find_duplicates, fingerprint
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_retina.fundus.prepared import prepared
-from prumo_retina.fundus.quality import Verdict
 from prumo_retina.photograph.pixels import Photograph
 from support.fundus_factory import fundus, no_fundus
 

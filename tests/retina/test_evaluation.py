@@ -13,13 +13,11 @@ import pytest
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
 from prumo_retina.dataset.manifest import Entry
-from prumo_retina.evaluation.evaluation import Evaluation, Question, evaluate
-from prumo_retina.evaluation.files import document, predictions
-from prumo_retina.evaluation.heat_maps import chosen_images
-from prumo_retina.evaluation.material import material_of
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.evaluation import Evaluation, Question, evaluate, material_of
+from prumo_retina.evaluation.files import chosen_images, document, predictions
+from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.model import ModelFolder, Seen, open_model, read_seen, write_seen
-from prumo_retina.records.shards import convert
+from prumo_retina.records import convert
 from prumo_retina.records.split import Shares
 from support.evaluated_models import cross_validated_model, data_folder, entry_of, sha256_of, split
 from support.judged_cases import grade_cases

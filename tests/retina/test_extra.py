@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from prumo.errors import UnavailableError
-from prumo_retina.commands import COMMANDS
-from prumo_retina.extra import require_extra
+from prumo_retina.commands import COMMANDS, require_extra
 
 Prumo = Callable[..., subprocess.CompletedProcess[str]]
 

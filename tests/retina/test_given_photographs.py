@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import InputError
-from prumo_retina.prediction.prediction import given_photographs
+from prumo_retina.prediction import given_photographs
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from prumo.errors import DataError
+from prumo_retina.judge import Judgement, judged
 from prumo_retina.judge.calibration import fixed_decisions
-from prumo_retina.judge.judgement import Judgement, judged
 from prumo_retina.judge.measures import Case, auc, grades_of, scores_of
 from prumo_retina.model import OperatingPoint
 from support.judged_cases import grade_cases

@@ -11,7 +11,7 @@ from prumo.errors import StudyError
 from prumo.progress import Silent
 from prumo.run.workloads import open_workload
 from prumo.study import Run, Study
-from prumo_retina.records.shards import convert
+from prumo_retina.records import convert
 from prumo_retina.records.split import Shares
 from prumo_worker.journal import RETINA_METRICS
 from support.command_study import records

@@ -10,7 +10,7 @@ import pytest
 from prumo.errors import DataError, StorageError
 from prumo_retina.dataset.manifest import COLUMNS, Entry, read_manifest, write_manifest
 from prumo_retina.fundus.circle import Circle
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

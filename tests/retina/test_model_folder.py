@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from prumo.errors import InputError, StorageError
+from prumo_retina.grade import Threshold, chosen_threshold
 from prumo_retina.model import ModelDescription, ModelFolder, open_model, write_description
-from prumo_retina.referral import Threshold, chosen_threshold
 from support.retina_networks import description
 
 NETWORK = b"the weights of a network"

@@ -9,15 +9,15 @@ import pytest
 from scipy.stats import norm
 
 from prumo.errors import DataError
-from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
-from prumo_retina.judge.measures import grades_of, scores_of
-from prumo_retina.judge.operating_point import (
-    DEFAULT_POINT,
+from prumo_retina.grade import DEFAULT_POINT, REFERABLE_FROM
+from prumo_retina.judge.calibration import (
     allowed_misses,
     chosen_points,
+    cross_fitted_decisions,
+    fixed_decisions,
     is_referred,
 )
+from prumo_retina.judge.measures import grades_of, scores_of
 from prumo_serve.estimates import rate
 from support.judged_cases import grade_cases, referral_cases
 

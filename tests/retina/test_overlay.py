@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 
 from prumo_retina.fundus.prepared import encoded
-from prumo_retina.prediction.overlay import overlay_names, write_overlay
+from prumo_retina.prediction import overlay_names, write_overlay
 from prumo_serve.heat_map import overlay
 
 ORANGE = (200, 100, 30)

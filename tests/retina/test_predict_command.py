@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from prumo_retina.referral import Urgency
+from prumo_retina.grade import Urgency
 from support.fundus_factory import fundus, write_photograph
 from support.retina_networks import GRADE_WEIGHTS, SIZE, TEMPERATURE, description
 

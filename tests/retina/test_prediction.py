@@ -16,10 +16,10 @@ from rich.console import Console
 from prumo.progress import Silent
 from prumo.quantity import MISSING
 from prumo.report.language import language
-from prumo_retina.fundus.quality import Quality, Verdict
-from prumo_retina.grade import Grade
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.grade import Grade, Threshold, Urgency, urgency_of
 from prumo_retina.model import ModelDescription, ModelFolder
-from prumo_retina.prediction.prediction import Prediction, Wish, predict
+from prumo_retina.prediction import Prediction, Wish, predict
 from prumo_retina.prediction.report import (
     COLUMNS,
     PredictionReport,
@@ -27,7 +27,6 @@ from prumo_retina.prediction.report import (
     predictions_document,
     print_predictions,
 )
-from prumo_retina.referral import Threshold, Urgency, urgency_of
 from support.fundus_factory import fundus, write_photograph
 from support.heard_progress import Heard
 from support.retina_networks import description

@@ -17,8 +17,7 @@ from prumo.errors import BusyError, DataError, InputError
 from prumo_retina.dataset.labels import Columns
 from prumo_retina.dataset.manifest import Entry, read_manifest
 from prumo_retina.dataset.prepare import Outcome, Request, prepare
-from prumo_retina.fundus.preparation import Preparation
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from support.dicom_files import PATIENT, write_dicom
 from support.fundus_factory import fundus, no_fundus, write_photograph, write_photographs
 from support.heard_progress import Heard

@@ -9,11 +9,9 @@ import pytest
 import simplejpeg
 from PIL import Image
 
-from prumo_retina.fundus.circle import Circle, intersection_over_union
-from prumo_retina.fundus.cut_out import cut_out, disc
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.circle import Circle, cut_out, disc, intersection_over_union
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_retina.fundus.prepared import encoded, prepared
-from prumo_retina.fundus.quality import Verdict
 from prumo_retina.photograph import read_photograph
 from prumo_retina.photograph.pixels import Photograph
 from support.fundus_factory import Fundus, fundus, no_fundus, write_photograph

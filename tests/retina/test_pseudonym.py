@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.errors import DataError
-from prumo_retina.dataset.pseudonym import Key, read_key, with_numbers, with_own_names, write_key
+from prumo_retina.dataset.folder import Key, read_key, with_numbers, with_own_names, write_key
 
 if TYPE_CHECKING:
     from pathlib import Path

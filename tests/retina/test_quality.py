@@ -5,17 +5,15 @@ import numpy as np
 import pytest
 
 from prumo.report.language import language
-from prumo_retina.fundus.circle import Circle
-from prumo_retina.fundus.cut_out import CutOut, cut_out
-from prumo_retina.fundus.inspection import (
+from prumo_retina.fundus.circle import Circle, CutOut, cut_out
+from prumo_retina.fundus.preparation import JUDGED_SIZE, Verdict
+from prumo_retina.fundus.prepared import (
     brightness_of,
     inspected,
     saturated_share_of,
     sharpness_of,
     visible_share_of,
 )
-from prumo_retina.fundus.preparation import JUDGED_SIZE
-from prumo_retina.fundus.quality import Verdict
 from support.fundus_factory import Fundus, fundus
 
 

@@ -12,19 +12,18 @@ import pytest
 from prumo.datasets.formats.tfrecord import read_examples
 from prumo.errors import BusyError, DataError, StorageError
 from prumo.files import write_whole
+from prumo_retina import records as shards_module
 from prumo_retina.dataset.data_folder import DataFolder
 from prumo_retina.dataset.manifest import write_manifest
-from prumo_retina.fundus.quality import Verdict
-from prumo_retina.records import shards as shards_module
-from prumo_retina.records.card import read_card
-from prumo_retina.records.shards import convert
+from prumo_retina.fundus.preparation import Verdict
+from prumo_retina.records import convert, read_card
 from prumo_retina.records.split import Shares
 from support.heard_progress import Heard
 from support.prepared_photographs import SIZE, entry, graded, jpeg, prepared_folder
 
 if TYPE_CHECKING:
     from conftest import Prumo
-    from prumo_retina.records.shards import Conversion
+    from prumo_retina.records import Conversion
 
 UNREADABLE = Path("/proc/self/mem")
 

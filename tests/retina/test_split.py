@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prumo.errors import DataError, InputError
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.records.split import (
     CONFLICT,
     NO_GRADE,

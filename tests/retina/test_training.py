@@ -16,7 +16,7 @@ from prumo_retina.commands.train import command
 from prumo_retina.dataset.prepare import Request, prepare
 from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.model import open_model, read_seen
-from prumo_retina.records.shards import convert
+from prumo_retina.records import convert
 from prumo_retina.records.split import Shares
 from prumo_retina.training import TrainedModel, TrainingNews, TrainingOrder, train
 from prumo_retina.workload import RetinaParameters

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo_retina.held_out import HeldOut
-from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
+from prumo_retina.grade import DEFAULT_POINT
+from prumo_retina.judge.calibration import chosen_points
 from prumo_retina.scoring import referral_probability
-from prumo_retina.training_folder import doubts
+from prumo_retina.training_folder import HeldOut, doubts
 from support.made_evaluation import made_description
 
 if TYPE_CHECKING:

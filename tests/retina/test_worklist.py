@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from prumo_retina.fundus.quality import Quality, Verdict
-from prumo_retina.prediction.prediction import Prediction
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.grade import Urgency, urgency_of
+from prumo_retina.prediction import Prediction
 from prumo_retina.prediction.report import worklist
-from prumo_retina.referral import Urgency, urgency_of
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
-from prumo_retina.fundus.quality import Quality, Verdict
-from prumo_retina.prediction.prediction import Prediction
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.grade import Urgency
+from prumo_retina.prediction import Prediction
 from prumo_retina.prediction.report import worklist
-from prumo_retina.referral import Urgency
 from prumo_serve.server.app import accepted_language, page_response
 from prumo_serve.server.service import Service
 from prumo_serve.server.settings import Settings

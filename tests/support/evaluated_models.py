@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo_retina.dataset.manifest import Entry, write_manifest
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_retina.fundus.prepared import encoded
-from prumo_retina.fundus.quality import Verdict
 from prumo_retina.model import NETWORK_FILE, Seen, write_description, write_seen
 from support.judged_cases import grade_cases
 from support.made_evaluation import made_description

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from prumo_retina.dataset.manifest import Entry
-from prumo_retina.evaluation.evaluation import Evaluation
-from prumo_retina.evaluation.material import Material
-from prumo_retina.fundus.preparation import Preparation
-from prumo_retina.fundus.quality import Verdict
-from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
-from prumo_retina.judge.judgement import judged
+from prumo_retina.evaluation import Evaluation, Material
+from prumo_retina.fundus.preparation import Preparation, Verdict
+from prumo_retina.grade import DEFAULT_POINT
+from prumo_retina.judge import judged
+from prumo_retina.judge.calibration import chosen_points, cross_fitted_decisions, fixed_decisions
 from prumo_retina.judge.measures import grades_of, scores_of
-from prumo_retina.judge.operating_point import DEFAULT_POINT, chosen_points
 from prumo_retina.model import ModelDescription, ModelFolder, Normalization
 from prumo_retina.scoring import referral_probability
 from support.judged_cases import grade_cases, referral_cases

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from prumo_retina.dataset.manifest import Entry, write_manifest
-from prumo_retina.fundus.preparation import Preparation
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Preparation, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

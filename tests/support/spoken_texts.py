@@ -17,8 +17,7 @@ from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
 from prumo.statistics.metric import GPU_TITLES
 from prumo.statistics.profile import OperationKind
-from prumo_retina.grade import Grade
-from prumo_retina.referral import Urgency
+from prumo_retina.grade import Grade, Urgency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

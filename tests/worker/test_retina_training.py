@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prumo.progress import Silent
-from prumo_retina.records.shards import convert
+from prumo_retina.records import convert
 from prumo_retina.records.split import Shares
 from support.prepared_photographs import graded, prepared_folder
 from support.retina_training_process import ask

@@ -9,16 +9,16 @@ import polars as pl
 
 from prumo.message import Message
 from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, caption, draw, plain
-from prumo_retina.card.wording import told_estimate, told_point
-from prumo_retina.grade import Grade
+from prumo_retina.card.layout import formatted_estimate
+from prumo_retina.grade import Grade, point_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
+    from prumo_retina.judge import Judgement
     from prumo_retina.judge.calibration import Calibration
-    from prumo_retina.judge.judgement import Judgement
     from prumo_retina.judge.measures import PointRates
 
 
@@ -103,7 +103,7 @@ def roc_figure(judgement: Judgement, language: Language) -> Figure:
     ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
     area = Message(
         "The area under the curve is {area}.",
-        {"area": told_estimate(judgement.auc, language)},
+        {"area": formatted_estimate(judgement.auc, language)},
     )
     title = language.say("What each threshold would find")
     return draw(chart, "roc", title, caption([ROC_EXPLAINED, area], language), language)
@@ -130,7 +130,7 @@ def _curve(judgement: Judgement) -> alt.Chart:
 
 def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:
     rates = [(point.point.name, point.gradable) for point in judgement.points]
-    titles = [told_point(name, language) for name, _ in rates]
+    titles = [point_label(name, language) for name, _ in rates]
     table = pl.DataFrame(
         {
             "point": titles,

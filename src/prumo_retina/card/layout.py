@@ -1,13 +1,15 @@
-"""A card as Markdown, its figures beside it."""
+"""The parts of a card, as HTML and as Markdown, and estimates formatted for them."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import dataclass
+from math import isnan
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
+from prumo.quantity import MISSING
 from prumo.report.formats.markdown import MARKS
 from prumo.version import __version__
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
+    from prumo_serve.estimates import Estimate
 
 
 @dataclass(frozen=True)
@@ -156,3 +160,27 @@ def _table(table: Table) -> str:
 def _plain(text: str) -> str:
     """Text in which nothing is a mark."""
     return text.translate(MARKS)
+
+
+_DECIMALS = ".3f"
+
+
+def formatted_value(estimate: Estimate | None, language: Language) -> str:
+    """Three decimals, or a dash where there is no value."""
+    if estimate is None or isnan(estimate.value):
+        return MISSING
+    return language.formatted(estimate.value, _DECIMALS)
+
+
+def formatted_interval(estimate: Estimate | None, language: Language) -> str:
+    """Both ends in brackets, or a dash where there is no telling."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return MISSING
+    low, high = (language.formatted(end, _DECIMALS) for end in (estimate.low, estimate.high))
+    return f"[{low}{language.marks.between}{high}]"
+
+
+def formatted_estimate(estimate: Estimate | None, language: Language) -> str:
+    """The value and its interval."""
+    value, interval = formatted_value(estimate, language), formatted_interval(estimate, language)
+    return value if interval == MISSING else f"{value} {interval}"

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 from prumo.message import Message, Series
 from prumo_retina.card.layout import Paragraph, Section, Table
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import REFERABLE_FROM, Grade
-from prumo_retina.judge.operating_point import FEWEST_TO_EXPECT, TARGET
+from prumo_retina.judge.calibration import FEWEST_TO_EXPECT, TARGET
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prumo.report.language import Language
     from prumo_retina.dataset.manifest import Entry
-    from prumo_retina.evaluation.evaluation import Evaluation
+    from prumo_retina.evaluation import Evaluation
     from prumo_retina.model import ModelDescription
 
 

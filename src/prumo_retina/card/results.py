@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING
 from prumo.message import Message
 from prumo.quantity import MISSING
 from prumo_retina.card.figures import confusion_figure, reliability_figure, roc_figure
-from prumo_retina.card.layout import Drawing, Paragraph, Section, Table
+from prumo_retina.card.layout import (
+    Drawing,
+    Paragraph,
+    Section,
+    Table,
+    formatted_estimate,
+    formatted_interval,
+    formatted_value,
+)
 from prumo_retina.card.photographs import cautions
-from prumo_retina.card.wording import told_estimate, told_interval, told_point, told_value
-from prumo_retina.grade import Grade
+from prumo_retina.grade import Grade, point_label
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
-    from prumo_retina.evaluation.evaluation import Evaluation
-    from prumo_retina.judge.judgement import Judgement
+    from prumo_retina.evaluation import Evaluation
+    from prumo_retina.judge import Judgement
     from prumo_retina.judge.measures import PointRates
     from prumo_serve.estimates import Estimate
 
@@ -73,8 +80,8 @@ def main_figures(evaluation: Evaluation, language: Language) -> Table:
         tuple(
             (
                 title,
-                told_value(estimate, language),
-                told_interval(estimate, language),
+                formatted_value(estimate, language),
+                formatted_interval(estimate, language),
                 language.formatted(estimate.n, ",d"),
             )
             for title, estimate in rows
@@ -94,7 +101,7 @@ def results(evaluation: Evaluation, language: Language) -> Section:
     blocks: list[Paragraph | Table] = [
         Paragraph(language.say(warning), is_warning=True) for warning in cautions(evaluation)
     ]
-    point = told_point(default_rates(evaluation).point.name, language)
+    point = point_label(default_rates(evaluation).point.name, language)
     explained = Message(
         "Sensitivity and specificity are at the operating point “{point}”, which decides when none "
         "is asked for. How often a referral and its absence are right (predictive values) holds "
@@ -254,27 +261,27 @@ def _how_judged(evaluation: Evaluation) -> Message:
 def _point_row(rates: PointRates, language: Language) -> tuple[str, ...]:
     point = rates.point
     return (
-        told_point(point.name, language),
+        point_label(point.name, language),
         language.say(_RULES[point.rule]) if point.rule in _RULES else point.rule,
         language.say(_CHOSEN_ON[point.chosen_on])
         if point.chosen_on in _CHOSEN_ON
         else point.chosen_on,
         language.formatted(point.threshold, ".3f"),
-        told_estimate(rates.gradable.sensitivity, language),
-        told_estimate(rates.gradable.specificity, language),
+        formatted_estimate(rates.gradable.sensitivity, language),
+        formatted_estimate(rates.gradable.specificity, language),
     )
 
 
 def _by_grade(evaluation: Evaluation, language: Language) -> Table:
     rates = default_rates(evaluation)
-    head = Message("referred at “{point}”", {"point": told_point(rates.point.name, language)})
+    head = Message("referred at “{point}”", {"point": point_label(rates.point.name, language)})
     return Table(
         (language.say("true grade"), language.say("photographs"), language.say(head)),
         tuple(
             (
                 f"{grade} · {language.say(Grade(grade).title)}",
                 language.formatted(estimate.n, ",d"),
-                MISSING if isnan(estimate.value) else told_estimate(estimate, language),
+                MISSING if isnan(estimate.value) else formatted_estimate(estimate, language),
             )
             for grade, estimate in rates.referred_by_grade.items()
         ),

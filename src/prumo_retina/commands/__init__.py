@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import click
 
 from prumo.cli.group import LazyGroup
+from prumo.errors import UnavailableError
 
 COMMANDS = {
     "prepare": "Find the fundus in photographs, crop, scale and judge their quality.",
@@ -29,7 +32,6 @@ class RetinaGroup(LazyGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command's file."""
-        from prumo_retina.extra import require_extra  # noqa: PLC0415 (help of the group needs none)
 
         require_extra()
         return super().get_command(ctx, cmd_name)
@@ -47,3 +49,15 @@ def command() -> None:
 
     It is no diagnosis, and it does not judge macular oedema.
     """
+
+
+_MODULES = ("cv2", "h5py", "onnx", "pydicom", "simplejpeg")
+
+
+def require_extra() -> None:
+    """Say how to install what is missing, before a command begins."""
+    missing = [name for name in _MODULES if find_spec(name) is None]
+    if missing:
+        raise UnavailableError(
+            f"prumo retina needs {', '.join(missing)}: install it with pip install 'prumo[retina]'"
+        )

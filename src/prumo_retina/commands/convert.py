@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from prumo.cli.console import shown_progress
 
 if TYPE_CHECKING:
-    from prumo_retina.records.shards import Conversion
+    from prumo_retina.records import Conversion
 
 _SHOWN_LINES = 20
 
@@ -69,7 +69,7 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     with a grade go into the records; `split.csv` has those that cannot be judged too, as they count
     as referrals in an evaluation. Calling it again puts the new records in place of the old ones.
     """
-    from prumo_retina.records.shards import convert  # noqa: PLC0415 (help needs no such import)
+    from prumo_retina.records import convert  # noqa: PLC0415 (help needs no such import)
     from prumo_retina.records.split import Shares  # noqa: PLC0415 (as above)
 
     if folds:

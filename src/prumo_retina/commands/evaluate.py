@@ -16,7 +16,7 @@ from prumo.cli.options import language_option
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
-    from prumo_retina.evaluation.evaluation import Evaluation
+    from prumo_retina.evaluation import Evaluation
 
 EPILOG = """\b
 Examples:
@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     MODEL/evaluation/.
     """
     from prumo.report.language import language as language_of  # noqa: PLC0415 (help needs no import)
-    from prumo_retina.evaluation.evaluation import Question, evaluate  # noqa: PLC0415 (as above)
+    from prumo_retina.evaluation import Question, evaluate  # noqa: PLC0415 (as above)
     from prumo_retina.evaluation.files import (  # noqa: PLC0415 (as above)
         document,
         write_evaluation,

@@ -13,8 +13,9 @@ from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
 from prumo.report.language import language as language_of
+from prumo_retina.grade import chosen_threshold
 from prumo_retina.model import open_model
-from prumo_retina.prediction.prediction import Wish, given_photographs, predict
+from prumo_retina.prediction import Wish, given_photographs, predict
 from prumo_retina.prediction.report import (
     PredictionReport,
     notes,
@@ -23,7 +24,6 @@ from prumo_retina.prediction.report import (
     print_predictions,
     worklist,
 )
-from prumo_retina.referral import chosen_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

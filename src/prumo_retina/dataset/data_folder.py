@@ -1,8 +1,10 @@
-"""A folder of prepared photographs: one preparation, one writer at a time."""
+"""A folder of prepared photographs: one preparation, one writer at a time, whole tables."""
 
 from __future__ import annotations
 
+import csv
 import fcntl
+import io
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -14,8 +16,9 @@ from prumo.files import write_whole
 from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
+
 
 PREPARATION_FILE = "preparation.json"
 IMAGES_FOLDER = "images"
@@ -141,3 +144,21 @@ def _is_filled(folder: Path) -> bool:
         return False
     except OSError as error:
         raise StorageError(f"{folder} cannot be read: {error.strerror or error}") from error
+
+
+EVERYBODY = 0o666
+"""As far as the user's mask lets them."""
+
+
+def write_table(
+    path: Path, heads: Sequence[str], rows: Iterable[Iterable[object]], mode: int = EVERYBODY
+) -> None:
+    """Write a table; StorageError says why it cannot be."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+    try:
+        write_whole(path, text.getvalue(), mode=mode)
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error

@@ -10,9 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from prumo.errors import DataError
-from prumo_retina.dataset.table import write_table
+from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.fundus.circle import Circle
-from prumo_retina.fundus.quality import Verdict
+from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import Grade
 
 if TYPE_CHECKING:

@@ -1,1 +1,397 @@
-"""A model judged on photographs that it has not seen, and what is written about that."""
+"""A model judged on photographs with known grades: which of them, its answers, its figures."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from prumo.errors import DataError, InputError, did_you_mean
+from prumo_retina.dataset.data_folder import difference, read_preparation
+from prumo_retina.dataset.manifest import read_manifest
+from prumo_retina.grade import POINT_NAMES
+from prumo_retina.judge import judged
+from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
+from prumo_retina.judge.measures import Case, grades_of, scores_of
+from prumo_retina.model import read_seen
+from prumo_retina.records import SPLIT_FILE, read_split
+from prumo_retina.records.split import duplicate_groups, select
+from prumo_retina.scoring import score
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from prumo.progress import Progress
+    from prumo_retina.dataset.manifest import Entry
+    from prumo_retina.fundus.preparation import Preparation
+    from prumo_retina.judge import Judgement
+    from prumo_retina.judge.calibration import Decisions
+    from prumo_retina.model import ModelDescription, ModelFolder
+
+
+ALL = "all"
+DUPLICATE = "duplicates of others"
+NO_SUBSET = "in no subset"
+NO_HEAT_MAPS = "0"
+
+
+@dataclass(frozen=True)
+class Material:
+    """Photographs with a grade."""
+
+    folder: Path
+    subset: str
+    gradable: tuple[Entry, ...]
+    ungradable: tuple[Entry, ...]
+    """They have a grade and cannot be judged, so they are referred."""
+    left_out: dict[str, int]
+    """Why others are not among them, with how many."""
+
+    def image(self, entry: Entry) -> Path:
+        """The prepared photograph."""
+        return self.folder / entry.output
+
+
+def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
+    """What a subset of a data folder, or all of it, has for a model.
+
+    Raises:
+        DataError: It was prepared otherwise than the model's, or there is no such subset.
+    """
+    require_same_preparation(data, model)
+    selection = select(read_manifest(data))
+    graded = (*selection.chosen, *selection.ungradable)
+    subsets = {entry.name: ALL for entry in graded} if subset == ALL else _subsets(data, subset)
+    inside = [entry for entry in graded if subsets.get(entry.name) == subset]
+    judged = _distinct(inside)
+    gradable = tuple(entry for entry in judged if entry.verdict.is_gradable)
+    ungradable = tuple(entry for entry in judged if not entry.verdict.is_gradable)
+    _require_files(data, gradable)
+    kept = set(selection.ungradable)
+    left_out = Counter(left.reason for left in selection.left_out if left.entry not in kept)
+    left_out[DUPLICATE] = len(inside) - len(judged)
+    left_out[NO_SUBSET] = sum(entry.name not in subsets for entry in graded)
+    return Material(data, subset, gradable, ungradable, dict(+left_out))
+
+
+def require_same_preparation(data: Path, model: ModelFolder) -> None:
+    """Refuse photographs that do not look as those that the model has learnt from."""
+    found, needed = read_preparation(data), model.description.preparation
+    if found == needed:
+        return
+    raise DataError(
+        f"{data} was prepared with {difference(found, needed)}, so the model "
+        f"{model.description.name} would see other pixels than it has learnt from; prepare the "
+        f"photographs again with `prumo retina prepare IN OUT {_options(needed)}`"
+    )
+
+
+def _options(preparation: Preparation) -> str:
+    return (
+        f"--size {preparation.size} --method {preparation.method} --enhance {preparation.enhance}"
+    )
+
+
+def _subsets(data: Path, wanted: str) -> dict[str, str]:
+    """Name → subset of what was split, in which there must be the wanted subset."""
+    if not (data / SPLIT_FILE).exists():
+        raise DataError(
+            f"{data} has no {SPLIT_FILE}, so it has no subset '{wanted}': "
+            "give --subset all to judge the model on all of it"
+        )
+    subsets = read_split(data)
+    known = set(subsets.values()) - {""}
+    if wanted not in known:
+        raise DataError(f"{data} has no subset '{wanted}': {did_you_mean(wanted, known | {ALL})}")
+    return subsets
+
+
+def _distinct(entries: Sequence[Entry]) -> list[Entry]:
+    """One of each group of duplicates, a gradable one if there is any."""
+    again = {entry for group in duplicate_groups(entries) for entry in set(group) - {_best(group)}}
+    return [entry for entry in entries if entry not in again]
+
+
+def _best(group: Sequence[Entry]) -> Entry:
+    return min(group, key=lambda entry: (not entry.verdict.is_gradable, bool(entry.duplicate_of)))
+
+
+def _require_files(data: Path, entries: Sequence[Entry]) -> None:
+    missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
+    if missing:
+        raise DataError(
+            f"{data / missing[0]} is missing, and so are {len(missing) - 1} more: "
+            "call `prumo retina prepare` again"
+            if len(missing) > 1
+            else f"{data / missing[0]} is missing: call `prumo retina prepare` again"
+        )
+
+
+def require_known_images(request: str, material: Material | None) -> None:
+    """Refuse a request for heat maps of photographs that are not judged.
+
+    Raises:
+        InputError: A name is of no gradable photograph, or there are no photographs at all.
+    """
+    if request == NO_HEAT_MAPS:
+        return
+    if material is None:
+        raise InputError("heat maps need the photographs: give the data folder too")
+    if request.isdecimal():
+        return
+    known = {entry.name for entry in material.gradable}
+    for name in image_names(request):
+        if name not in known:
+            raise InputError(f"no gradable photograph '{name}' is judged{_hint(name, known)}")
+
+
+def image_names(request: str) -> list[str]:
+    """Names of photographs, given with commas."""
+    return [name.strip() for name in request.split(",") if name.strip()]
+
+
+def _hint(name: str, known: set[str]) -> str:
+    """The nearest name, or one to see how they look: there may be thousands."""
+    near = get_close_matches(name, sorted(known), n=1)
+    if near:
+        return f": did you mean '{near[0]}'?"
+    return f"; they are called such as '{min(known)}'" if known else ""
+
+
+OUT_OF_FOLD = "out-of-fold"
+SCORES_FILE = f"scores-{OUT_OF_FOLD}.csv"
+
+
+def is_cross_validated(model: Path) -> bool:
+    """Whether a model folder holds scores out of fold."""
+    return (model / SCORES_FILE).is_file()
+
+
+def out_of_fold_cases(model: Path) -> list[Case]:
+    """Every photograph of the cross-validation of a model, with what is known about it."""
+    known = {photograph.image: photograph for photograph in read_seen(model)}
+    path = model / SCORES_FILE
+    cases = []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            for row in reader:
+                seen = known[row["image"]]
+                cases.append(
+                    Case(
+                        image=row["image"],
+                        grade=int(row["grade"]),
+                        scores=_scores(row),
+                        patient=seen.patient,
+                        camera=seen.camera,
+                        site=seen.site,
+                        fold=row["fold"],
+                    )
+                )
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path}:{reader.line_num}: is not what a training writes: {error}"
+        ) from error
+    return cases
+
+
+def distinct_cases(model: Path) -> list[Case]:
+    """The same without duplicates, which would have one photograph count twice."""
+    seen = read_seen(model)
+    images = {photograph.image for photograph in seen}
+    again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
+    return [case for case in out_of_fold_cases(model) if case.image not in again]
+
+
+def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
+    """In the order of the columns `score0`, `score1` and so on."""
+    # A row that is too long has cells under no name.
+    columns = [name for name in row if name and name.startswith("score")]
+    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))
+
+
+TEST = "test"
+_NAME = r"([\w-][\w.-]*)?"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model was judged on, what it said, and how good that is."""
+
+    name: str
+    made: str
+    model: ModelFolder
+    material: Material | None
+    """None where only the scores of a cross-validation are there."""
+    is_out_of_fold: bool
+    seen: int
+    """Photographs that the model was made from, which make it look better than it is."""
+    cases: tuple[Case, ...]
+    """The gradable ones first."""
+    decisions: Decisions
+    """Of the gradable cases, in their order."""
+    judgement: Judgement
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is to be judged, on what."""
+
+    model: ModelFolder
+    data: Path | None = None
+    subset: str = TEST
+    allow_seen: bool = False
+    """Judge also on photographs that the model was made from; the card will say so."""
+    device: str = "cpu"
+    name: str = ""
+    """What the evaluation is called; after its data when empty."""
+    heat_maps: str = NO_HEAT_MAPS
+    """Those that will be asked for, so that a wrong name is found before the network answers."""
+
+
+def evaluate(question: Question, progress: Progress) -> Evaluation:
+    """Judge a model on a data folder, or on the scores out of fold of its cross-validation.
+
+    Raises:
+        InputError: There is neither, or the model has no operating points.
+        DataError: The photographs were prepared otherwise, seen by the model, or of one class.
+    """
+    model, description = question.model, question.model.description
+    if not description.points:
+        raise InputError(f"the model {description.name} has no operating points to be judged at")
+    if not re.fullmatch(_NAME, question.name):
+        raise InputError(f"'{question.name}' names no folder: use letters, digits, - and _")
+    found = _answered(question, progress)
+    gradable = [case for case in found.cases if case.is_gradable]
+    scores = scores_of(gradable)
+    if found.is_out_of_fold:
+        folds = [case.fold for case in gradable]
+        _require_crossed_points(description)
+        decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, description.task)
+    else:
+        decisions = fixed_decisions(
+            scores, description.task, description.temperature, description.points
+        )
+    default_point = description.point or description.points[0].name
+    return Evaluation(
+        name=_name(question, is_out_of_fold=found.is_out_of_fold),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        model=model,
+        material=found.material,
+        is_out_of_fold=found.is_out_of_fold,
+        seen=found.seen,
+        cases=found.cases,
+        decisions=decisions,
+        judgement=judged(
+            found.cases, decisions, description.task, description.points, default_point
+        ),
+    )
+
+
+def _require_crossed_points(description: ModelDescription) -> None:
+    """Only the named points have a rule by which other folds can choose them."""
+    for point in description.points:
+        if point.name not in POINT_NAMES:
+            raise InputError(
+                f"the operating point '{point.name}' of {description.name} is none of "
+                f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs that the "
+                "model has not seen"
+            )
+
+
+@dataclass(frozen=True)
+class _Answered:
+    cases: tuple[Case, ...]
+    material: Material | None = None
+    is_out_of_fold: bool = False
+    seen: int = 0
+
+
+def _answered(question: Question, progress: Progress) -> _Answered:
+    crossed = is_cross_validated(question.model.path)
+    if question.data is None:
+        if not crossed:
+            raise InputError(
+                f"{question.model.path} was not cross-validated, so it needs photographs to be "
+                "judged on: give the folder that `prumo retina convert` has split"
+            )
+        require_known_images(question.heat_maps, None)
+        return _Answered(tuple(distinct_cases(question.model.path)), is_out_of_fold=True)
+    if crossed:
+        whole = material_of(question.data, "all", question.model)
+        if _seen(question.model, whole.gradable) == len(whole.gradable):
+            require_known_images(question.heat_maps, whole)
+            return _held_out(question.model, whole)
+    material = material_of(question.data, question.subset, question.model)
+    seen = _seen(question.model, material.gradable)
+    if seen and not question.allow_seen:
+        raise DataError(_seen_message(question, seen, len(material.gradable)))
+    require_known_images(question.heat_maps, material)
+    images = [material.image(entry) for entry in material.gradable]
+    scores = score(question.model, images, device=question.device, progress=progress)
+    answered = [
+        _case(entry, tuple(row))
+        for entry, row in zip(material.gradable, scores.values.tolist(), strict=True)
+    ]
+    unanswered = [_case(entry, None) for entry in material.ungradable]
+    return _Answered((*answered, *unanswered), material, seen=seen)
+
+
+def _held_out(model: ModelFolder, material: Material) -> _Answered:
+    """The photographs that a model was cross-validated on, each judged by a network without it.
+
+    They are known by their hash: another preparation may have named them otherwise.
+    """
+    names = {photograph.sha256: photograph.image for photograph in read_seen(model.path)}
+    scored = {case.image: case for case in out_of_fold_cases(model.path)}
+    answered = []
+    for entry in material.gradable:
+        held_out = scored.get(names[entry.sha256])
+        if held_out is None:
+            raise InputError(
+                f"{model.path / SCORES_FILE} has no scores of {names[entry.sha256]}, "
+                "which the model was trained on: the training has not ended well"
+            )
+        answered.append(replace(_case(entry, held_out.scores), fold=held_out.fold))
+    unanswered = [_case(entry, None) for entry in material.ungradable]
+    return _Answered((*answered, *unanswered), material, is_out_of_fold=True)
+
+
+def _case(entry: Entry, scores: tuple[float, ...] | None) -> Case:
+    return Case(
+        image=entry.name,
+        grade=int(entry.grade or 0),
+        scores=scores,
+        patient=entry.patient,
+        camera=entry.camera,
+        site=entry.site,
+    )
+
+
+def _seen(model: ModelFolder, entries: tuple[Entry, ...]) -> int:
+    known = {photograph.sha256 for photograph in read_seen(model.path)}
+    return sum(entry.sha256 in known for entry in entries)
+
+
+def _seen_message(question: Question, seen: int, count: int) -> str:
+    return (
+        f"{seen} of the {count} photographs of {question.data} ({question.subset}) have trained "
+        f"the model {question.model.description.name} or chosen its thresholds, so they cannot "
+        "judge it: give others, or --allow-seen if that is what you want to know"
+    )
+
+
+def _name(question: Question, *, is_out_of_fold: bool) -> str:
+    if question.name:
+        return question.name
+    if question.data is None:
+        return OUT_OF_FOLD
+    part = OUT_OF_FOLD if is_out_of_fold else question.subset
+    return f"{question.data.resolve().name}-{part}"

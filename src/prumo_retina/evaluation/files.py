@@ -1,4 +1,4 @@
-"""An evaluation as plain data: `evaluation.json` and `predictions.csv`."""
+"""An evaluation on disk: `evaluation.json`, `predictions.csv`, heat maps and model cards."""
 
 from __future__ import annotations
 
@@ -11,19 +11,75 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prumo.message import Message
 from prumo.report.file import write_file
 from prumo.version import __version__
-from prumo_retina.card.content import card
-from prumo_retina.card.layout import Drawing, html, markdown
-from prumo_retina.evaluation.heat_maps import chosen_images, write_heat_maps
+from prumo_retina.card import card
+from prumo_retina.card.layout import Drawing, Picture, html, markdown
+from prumo_retina.evaluation import image_names, require_known_images
 from prumo_retina.judge.measures import scores_of
+from prumo_retina.prediction import write_overlay
+from prumo_retina.scoring import score
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_retina.evaluation.evaluation import Evaluation
+    from prumo_retina.evaluation import Evaluation
+
+
+HEAT_MAPS_FOLDER = "heat-maps"
+
+
+def chosen_images(evaluation: Evaluation, request: str) -> list[str]:
+    """The requested photographs: `5` are the five most wrong, else names with commas."""
+    gradable = [case for case in evaluation.cases if case.is_gradable]
+    require_known_images(request, evaluation.material)
+    if request.isdecimal():
+        truths = np.array([case.is_referable for case in gradable])
+        wrong = np.abs(evaluation.decisions.probability - truths)
+        return [
+            gradable[place].image for place in np.argsort(-wrong, kind="stable")[: int(request)]
+        ]
+    return image_names(request)
+
+
+def write_heat_maps(
+    evaluation: Evaluation,
+    images: Sequence[str],
+    folder: Path,
+    language: Language,
+    progress: Progress,
+) -> list[Picture]:
+    """Ask the model once more for these, and write a picture for each."""
+    if not images or evaluation.material is None:
+        return []
+    entries = {entry.image: entry for entry in evaluation.material.gradable}
+    paths = [evaluation.material.image(entries[image]) for image in images]
+    found = score(evaluation.model, paths, heat_maps=True, progress=progress)
+    if found.heat_maps is None:
+        return []
+    pictures = []
+    for image, path, heat_map in zip(images, paths, found.heat_maps, strict=True):
+        written = write_overlay(folder / HEAT_MAPS_FOLDER / f"{image}.png", path, heat_map)
+        title = language.say(_title(evaluation, image))
+        pictures.append(Picture(f"{HEAT_MAPS_FOLDER}/{written.name}", title, written.read_bytes()))
+    return pictures
+
+
+def _title(evaluation: Evaluation, image: str) -> Message:
+    gradable = [case for case in evaluation.cases if case.is_gradable]
+    place = next(place for place, case in enumerate(gradable) if case.image == image)
+    return Message(
+        "{image}: true grade {grade}, probability of a referral {probability:.3f}",
+        {
+            "image": image,
+            "grade": gradable[place].grade,
+            "probability": float(evaluation.decisions.probability[place]),
+        },
+    )
 
 
 FORMAT = 1

@@ -1,15 +1,12 @@
-"""The circle of a fundus in a photograph."""
+"""The circle of a fundus in a photograph, and the square that is cut out around it."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import cv2
-
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 
 @dataclass(frozen=True)
@@ -70,3 +67,55 @@ def reduced(pixels: np.ndarray, least: int) -> tuple[np.ndarray, int]:
         pixels = cv2.resize(even, (width, height), interpolation=cv2.INTER_AREA)
         factor *= 2
     return pixels, factor
+
+
+@dataclass(frozen=True)
+class CutOut:
+    """The fundus, as wide and as high as the square; black beside it."""
+
+    pixels: np.ndarray
+    visible: np.ndarray
+    """True where the square shows the fundus, False beside it and outside of the photograph."""
+
+
+def cut_out(pixels: np.ndarray, circle: Circle, size: int) -> CutOut:
+    """Scale the circle of the fundus, in the given pixels, to a diameter of `size`."""
+    side = 2 * max(1, round(circle.radius))
+    left, top = round(circle.x - side / 2), round(circle.y - side / 2)
+    square, _ = reduced(_window(pixels, left, top, side), size)
+    # Every pixel counts by the area that it covers, so that no small lesion falls between two.
+    interpolation = cv2.INTER_AREA if side >= size else cv2.INTER_LINEAR
+    scaled = cv2.resize(square, (size, size), interpolation=interpolation)
+    visible = _visible(pixels.shape[:2], left, top, side, size)
+    return CutOut(cv2.copyTo(scaled, visible.view(np.uint8)), visible)
+
+
+def disc(size: int, share: float = 1.0) -> np.ndarray:
+    """Which pixels of a square are on a disc in its middle; `share` is of the side."""
+    squared = (np.arange(size) + 0.5 - size / 2) ** 2
+    on_disc: np.ndarray = squared[:, None] + squared <= (share * size / 2) ** 2
+    return on_disc
+
+
+def _window(pixels: np.ndarray, left: int, top: int, side: int) -> np.ndarray:
+    """A square of the photograph; what is outside of it repeats its border."""
+    height, width = pixels.shape[:2]
+    inside = pixels[max(0, top) : max(0, top + side), max(0, left) : max(0, left + side)]
+    return cv2.copyMakeBorder(
+        inside,
+        max(0, -top),
+        max(0, top + side - height),
+        max(0, -left),
+        max(0, left + side - width),
+        cv2.BORDER_REPLICATE,
+    )
+
+
+def _visible(photograph: tuple[int, ...], left: int, top: int, side: int, size: int) -> np.ndarray:
+    """Pixels of the square whose middles are on the disc and in the photograph."""
+    middles = np.arange(size) + 0.5
+    x, y = left + middles * side / size, top + middles * side / size
+    in_rows = (y > 0) & (y < photograph[0])
+    in_columns = (x > 0) & (x < photograph[1])
+    visible: np.ndarray = disc(size) & in_rows[:, None] & in_columns
+    return visible

@@ -1,10 +1,18 @@
-"""How photographs are made alike. It travels with a model, so that no other is used with it."""
+"""How photographs are prepared, and the verdict on their quality: plain data, no OpenCV."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from prumo.message import Message
+
+if TYPE_CHECKING:
+    from prumo.message import Series
+
 
 Method = Literal["voets", "rim"]
 Enhancement = Literal["none", "graham", "clahe"]
@@ -29,3 +37,49 @@ class Preparation(BaseModel):
     def wanted_pixels(self) -> int:
         """Shorter side that a scaled decode must leave: even half of it holds the whole fundus."""
         return 2 * max(self.size, JUDGED_SIZE)
+
+
+class Verdict(StrEnum):
+    """What is wrong with a photograph, the worst first; `good` when nothing is."""
+
+    MISSING = "missing"
+    """A label that fits no photograph, or several."""
+    UNREADABLE = "unreadable"
+    NO_FUNDUS = "no_fundus"
+    TOO_DARK = "too_dark"
+    TOO_BRIGHT = "too_bright"
+    BLURRED = "blurred"
+    NOISY = "noisy"
+    CUT_OFF = "cut_off"
+    GOOD = "good"
+
+    @property
+    def is_gradable(self) -> bool:
+        """Whether a model may judge it; all others count as a referral."""
+        return self is Verdict.GOOD
+
+    @property
+    def label(self) -> Message:
+        """In words."""
+        return Message(_TITLES[self])
+
+
+_TITLES = {
+    Verdict.MISSING: "no photograph",
+    Verdict.UNREADABLE: "unreadable",
+    Verdict.NO_FUNDUS: "no fundus found",
+    Verdict.TOO_DARK: "too dark",
+    Verdict.TOO_BRIGHT: "too bright",
+    Verdict.BLURRED: "blurred",
+    Verdict.NOISY: "noisy",
+    Verdict.CUT_OFF: "cut off",
+    Verdict.GOOD: "good",
+}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A verdict with its reason in words and figures."""
+
+    verdict: Verdict
+    reason: Message | Series | str = ""

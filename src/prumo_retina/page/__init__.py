@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING
 
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, language
-from prumo_retina.card.wording import told_point
-from prumo_retina.fundus.quality import Verdict
-from prumo_retina.grade import REFERABLE_FROM
-from prumo_retina.referral import Urgency
+from prumo_retina.fundus.preparation import Verdict
+from prumo_retina.grade import REFERABLE_FROM, Urgency, point_label
 from prumo_retina.task import deciding_point
 from prumo_serve.task import TaskPage
 
@@ -66,7 +64,7 @@ def task_page(manifest: Manifest) -> TaskPage:
         },
         data={
             "threshold": threshold,
-            "points": {tag: told_point(point, language(tag)) for tag in LANGUAGES},
+            "points": {tag: point_label(point, language(tag)) for tag in LANGUAGES},
             "referableFrom": int(REFERABLE_FROM),
             "urgencies": [urgency.value for urgency in Urgency],
         },

@@ -1,1 +1,307 @@
-"""What a model says about new photographs."""
+"""What a model says of photographs: grade, probability, referral and heat map."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import cv2
+import simplejpeg
+
+from prumo.errors import InputError, StorageError
+from prumo.machine.cpu import read_cpu
+from prumo.message import Series
+from prumo.report.file import write_file
+from prumo.supervise.interruption import sigterm_as_interrupt
+from prumo_retina.dataset.folder import find_photographs, with_unread_kinds, without_suffix
+from prumo_retina.fundus.preparation import Quality, Verdict
+from prumo_retina.fundus.prepared import encoded, prepared
+from prumo_retina.grade import Grade, Urgency, threat_probability, urgency_of
+from prumo_retina.photograph import PhotographError, read_photograph
+from prumo_retina.scoring import grade_probabilities, referral_probability, score
+from prumo_serve.heat_map import overlay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy as np
+
+    from prumo.message import Message
+    from prumo.progress import Progress
+    from prumo_retina.fundus.preparation import Preparation
+    from prumo_retina.grade import Threshold
+    from prumo_retina.model import ModelFolder
+    from prumo_retina.scoring import Scores
+
+
+# File systems take 255 bytes; what is told of a heat map and of its writing comes after it.
+_NAME_BYTES = 200
+
+
+def write_overlay(path: Path, jpeg: Path, heat_map: np.ndarray) -> Path:
+    """Write a prepared photograph with its heat map as PNG, without any metadata; its path."""
+    pixels = simplejpeg.decode_jpeg(jpeg.read_bytes(), colorspace="RGB")
+    picture = cv2.cvtColor(overlay(pixels, heat_map), cv2.COLOR_RGB2BGR)
+    _, png = cv2.imencode(".png", picture)
+    return write_file(path, png.tobytes())
+
+
+def overlay_names(files: Sequence[Path]) -> list[str]:
+    """A file name for the heat map of each file: files of one name are told apart by a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for file in files:
+        name = _short(without_suffix(file.name))
+        seen[name.lower()] += 1
+        count = seen[name.lower()]
+        names.append(f"{name}-heat-map{'' if count == 1 else f'-{count}'}.png")
+    return names
+
+
+def _short(name: str) -> str:
+    data = os.fsencode(name)
+    return name if len(data) <= _NAME_BYTES else data[:_NAME_BYTES].decode("utf-8", "ignore")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The answer for one photograph; one that cannot be judged is referred without a grade."""
+
+    file: Path
+    eye: str
+    """`L`, `R`, or empty when the file does not tell."""
+    quality: Quality
+    refer: bool
+    urgency: Urgency
+    probability: float | None = None
+    """Of a referral."""
+    grade_probabilities: tuple[float, ...] = ()
+    """Empty for a model that knows no grades."""
+    heat_map: Path | None = None
+
+    @property
+    def grade(self) -> Grade | None:
+        """The most probable one. It does not decide on the referral: the threshold does."""
+        if not self.grade_probabilities:
+            return None
+        return Grade(self.grade_probabilities.index(max(self.grade_probabilities)))
+
+    @property
+    def threat_probability(self) -> float | None:
+        """Of severe or proliferative retinopathy."""
+        return threat_probability(self.grade_probabilities) if self.grade_probabilities else None
+
+
+@dataclass(frozen=True)
+class Wish:
+    """How predictions are to be made."""
+
+    threshold: Threshold
+    device: str = "cpu"
+    heat_maps: Path | None = None
+    """The folder that a heat map of each judged photograph is written to; none for none."""
+
+
+def predict(
+    model: ModelFolder, files: Sequence[Path], wish: Wish, progress: Progress
+) -> list[Prediction]:
+    """One answer for each file, in their order, also for files that cannot be read.
+
+    Raises:
+        StorageError: Heat maps are wished for where no folder can be.
+    """
+    if wish.heat_maps is not None:
+        _make_folder(wish.heat_maps)
+    # Photographs of patients stay in a folder that only this user can open, and go at the end.
+    with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="prumo-eyes-") as scratch:
+        seen = list(_prepare_all(files, model.description.preparation, Path(scratch), progress))
+        judged = [item for item in seen if item.jpeg]
+        scores = score(
+            model,
+            [item.jpeg for item in judged if item.jpeg],
+            heat_maps=wish.heat_maps is not None,
+            device=wish.device,
+            progress=progress,
+        )
+        heat_maps = _write_heat_maps(judged, scores, wish.heat_maps, progress)
+    answers = dict(zip((item.file for item in judged), _answers(model, scores), strict=True))
+    return [_prediction(item, answers.get(item.file), wish, heat_maps) for item in seen]
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A file, and the photograph that a network may judge if there is one."""
+
+    file: Path
+    quality: Quality
+    eye: str = ""
+    jpeg: Path | None = None
+
+
+@dataclass(frozen=True)
+class _Answer:
+    probability: float
+    grades: tuple[float, ...]
+
+
+def _make_folder(path: Path) -> None:
+    """Before all work, which would be lost if it were found out at the end."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError.on_writing(path, error) from error
+
+
+def _prepare_all(
+    files: Sequence[Path], preparation: Preparation, scratch: Path, progress: Progress
+) -> Iterator[_Seen]:
+    targets = (scratch / f"{number}.jpg" for number in range(len(files)))
+    with ThreadPoolExecutor(read_cpu().usable_cores) as pool:
+        try:
+            waiting = [
+                pool.submit(_prepare, file, preparation, target)
+                for file, target in zip(files, targets, strict=True)
+            ]
+            for number, future in enumerate(waiting, start=1):
+                yield future.result()
+                progress.show("preparing photographs", f"{number} of {len(files)}")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _prepare(file: Path, preparation: Preparation, target: Path) -> _Seen:
+    """As `prumo retina prepare` does, so that a model sees what it was trained on."""
+    try:
+        photograph = read_photograph(file, preparation.wanted_pixels)
+    except PhotographError as error:
+        return _Seen(file, Quality(Verdict.UNREADABLE, error.reason))
+    found = prepared(photograph, preparation)
+    quality = _with_notes(found.quality, photograph.notes)
+    if not quality.verdict.is_gradable or found.pixels is None:
+        return _Seen(file, quality, photograph.laterality)
+    try:
+        target.write_bytes(encoded(found.pixels))
+    except OSError as error:
+        raise StorageError.on_writing(target, error) from error
+    return _Seen(file, quality, photograph.laterality, target)
+
+
+def _with_notes(quality: Quality, notes: Sequence[Message]) -> Quality:
+    """Also a photograph that can be judged may have pages that nobody has looked at."""
+    if not notes:
+        return quality
+    return replace(quality, reason=Series((*filter(None, [quality.reason]), *notes), "; "))
+
+
+def _write_heat_maps(
+    judged: Sequence[_Seen], scores: Scores, folder: Path | None, progress: Progress
+) -> dict[Path, Path]:
+    """File → the heat map that was written for it."""
+    if folder is None or scores.heat_maps is None:
+        return {}
+    names = overlay_names([item.file for item in judged])
+    written: dict[Path, Path] = {}
+    for item, name, heat_map in zip(judged, names, scores.heat_maps, strict=True):
+        progress.show("writing heat maps", f"{len(written) + 1} of {len(judged)}")
+        if item.jpeg:
+            written[item.file] = write_overlay(folder / name, item.jpeg, heat_map)
+    return written
+
+
+def _answers(model: ModelFolder, scores: Scores) -> list[_Answer]:
+    task, temperature = model.description.task, model.description.temperature
+    referral = referral_probability(scores.values, task, temperature).tolist()
+    if task == "referral":
+        return [_Answer(probability, ()) for probability in referral]
+    grades = grade_probabilities(scores.values, temperature).tolist()
+    return [_Answer(one, tuple(shares)) for one, shares in zip(referral, grades, strict=True)]
+
+
+def _prediction(
+    seen: _Seen, answer: _Answer | None, wish: Wish, heat_maps: dict[Path, Path]
+) -> Prediction:
+    if answer is None:
+        return Prediction(seen.file, seen.eye, seen.quality, refer=True, urgency=Urgency.UNGRADABLE)
+    refer = wish.threshold.refers(answer.probability)
+    return Prediction(
+        file=seen.file,
+        eye=seen.eye,
+        quality=seen.quality,
+        refer=refer,
+        urgency=urgency_of(refer, answer.grades),
+        probability=answer.probability,
+        grade_probabilities=answer.grades,
+        heat_map=heat_maps.get(seen.file),
+    )
+
+
+@dataclass(frozen=True)
+class GivenPhotographs:
+    """What was found under the given words."""
+
+    files: tuple[Path, ...]
+    not_looked_at: tuple[str, ...]
+    """Other files and folders in the given folders, by their printable names."""
+
+
+def given_photographs(words: Sequence[str], left_out: Path | None = None) -> GivenPhotographs:
+    """The photographs in the order of the words; what is named twice comes once.
+
+    Args:
+        words: Paths of files and folders, or patterns that no shell has replaced.
+        left_out: A folder whose pictures are none, such as that of heat maps.
+
+    Raises:
+        InputError: A word names nothing, or a folder without photographs.
+    """
+    once: dict[Path, Path] = {}
+    others: dict[str, None] = {}
+    for word in words:
+        for path in _named(word):
+            found = _found(path, left_out)
+            others.update(dict.fromkeys(found.not_looked_at))
+            for file in found.files:
+                once.setdefault(file.resolve(), file)
+    return GivenPhotographs(tuple(once.values()), tuple(others))
+
+
+def printable(name: Path | str) -> str:
+    """A name as text that can be written and does nothing to a terminal, whatever bytes it has."""
+    text = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def _named(word: str) -> list[Path]:
+    path = Path(word)
+    if not word:
+        raise InputError("an empty name was given where a photograph should be")
+    if path.exists():
+        return [path]
+    try:
+        matches = sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    except ValueError:
+        # Such as a**b, which is no pattern.
+        matches = []
+    if not matches:
+        raise InputError(f"there is no file {printable(word)}")
+    return matches
+
+
+def _found(path: Path, left_out: Path | None) -> GivenPhotographs:
+    if not path.is_dir():
+        return GivenPhotographs((path,), ())
+    if left_out is not None and left_out.exists() and path.samefile(left_out):
+        raise InputError(f"{path} is the folder that heat maps are written to; give another one")
+    folder = with_unread_kinds(find_photographs(path, left_out))
+    # Labels are of no use here.
+    others = [*folder.tables, *(path / name for name in folder.others)]
+    names = [*map(printable, others), *map(printable, folder.left_out)]
+    return GivenPhotographs(tuple(folder.photographs.values()), tuple(names))

@@ -13,9 +13,8 @@ from rich.text import Text
 
 from prumo.message import Message
 from prumo.quantity import MISSING
-from prumo_retina.card.wording import point_title
-from prumo_retina.prediction.prediction import printable
-from prumo_retina.referral import Urgency
+from prumo_retina.grade import Urgency, point_title
+from prumo_retina.prediction import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prumo.report.language import Language
+    from prumo_retina.grade import Threshold
     from prumo_retina.model import ModelFolder
-    from prumo_retina.prediction.prediction import Prediction
-    from prumo_retina.referral import Threshold
+    from prumo_retina.prediction import Prediction
 
 
 COLUMNS = (
