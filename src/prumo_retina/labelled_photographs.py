@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.errors import DataError, InputError, did_you_mean
+from prumo.errors import DataError, InputError
 from prumo_retina.dataset.data_folder import difference, is_prepared, read_preparation
 from prumo_retina.dataset.folder import find_photographs
 from prumo_retina.dataset.labelling import find_labels
@@ -16,7 +16,7 @@ from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.grade import REFERABLE_FROM
 from prumo_retina.judge.measures import quadratic_kappa
-from prumo_retina.records import SPLIT_FILE, read_split
+from prumo_retina.records import read_subset_names
 from prumo_retina.records.split import select
 from prumo_retina.task import FundusPreprocessing, RetinaAnswer
 from prumo_serve.compare.images import ALL, DUPLICATE, LabelledImages, Truth, labelled_or_refused
@@ -79,7 +79,7 @@ def labelled_photographs(
 def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: bool) -> Judged:
     """By the label, and by who is referred; grades also by kappa."""
     grades = np.array([truth.place for truth in truths], dtype=np.intp)
-    told = np.array([answer.place for answer in answers], dtype=np.intp)
+    answered = np.array([answer.place for answer in answers], dtype=np.intp)
     referrals = [answer.referral for answer in answers if isinstance(answer, RetinaAnswer)]
     decision = Decision(
         told=np.array([referral.refer for referral in referrals], dtype=np.bool_),
@@ -89,12 +89,12 @@ def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: 
         is_label=not knows_grades,
     )
     return Judged.of(
-        told,
+        answered,
         grades if knows_grades else decision.true.astype(np.intp),
         np.array([answer.probabilities for answer in answers]),
         truths,
         decision=decision,
-        kappa=quadratic_kappa(told, grades, patients_of(truths)) if knows_grades else None,
+        kappa=quadratic_kappa(answered, grades, patients_of(truths)) if knows_grades else None,
     )
 
 
@@ -138,11 +138,5 @@ def _prepared(request: ImageRequest, manifest: Manifest) -> LabelledImages:
 def _of_subset(entries: Iterable[Entry], request: ImageRequest) -> list[Entry]:
     if request.subset == ALL:
         return list(entries)
-    folder, subset = request.folder, request.subset
-    if not (folder / SPLIT_FILE).exists():
-        raise DataError(f"{folder} has no {SPLIT_FILE}, so it has no subset '{subset}'")
-    subsets = read_split(folder)
-    known = set(subsets.values()) - {""}
-    if subset not in known:
-        raise DataError(f"{folder} has no subset '{subset}': {did_you_mean(subset, known | {ALL})}")
-    return [entry for entry in entries if subsets.get(entry.name) == subset]
+    subsets = read_subset_names(request.folder, request.subset)
+    return [entry for entry in entries if subsets.get(entry.name) == request.subset]

@@ -112,7 +112,7 @@ class ModelFolder:
 
     @property
     def version(self) -> str:
-        """What tells two models of one name apart: a hash over all that decides on an answer."""
+        """Distinguishes two models of one name: a hash over all that decides on an answer."""
         deciding = self.description.model_dump(mode="json", include=_DECIDING)
         text = json.dumps(deciding, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:_VERSION_DIGITS]
@@ -161,8 +161,8 @@ def _description(folder: Path) -> ModelDescription:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        told = f"{place}: {first['msg']}" if place else first["msg"]
-        raise InputError(f"{path} is not the description of a model: {told}") from error
+        problem = f"{place}: {first['msg']}" if place else first["msg"]
+        raise InputError(f"{path} is not the description of a model: {problem}") from error
 
 
 def _document(folder: Path) -> Any:  # noqa: ANN401 (any JSON value)

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from prumo_serve.manifest import Input, Manifest
     from prumo_serve.task import PreparedImage, Preprocessing, TaskPage
 
-
 _MORE_PROBABLE_THAN_NOT = 0.5
 _YES = 1
 _FUNDUS = "fundus"
+# As `prumo_retina.evaluation.files` names them, whose imports take a second.
+_CARDS = "evaluation/*/card.md"
 
 
 class FundusPreprocessing(PreprocessingSettings):
@@ -111,7 +112,7 @@ class ReferralDocument(ClassificationDocument):
 
 
 class RetinopathyTask(Task):
-    """Diabetic retinopathy; the two tasks differ in what the network tells apart."""
+    """Diabetic retinopathy; the two tasks differ in the classes that the network distinguishes."""
 
     label_count: ClassVar[int]
     point_meaning = "from which probability on it refers"
@@ -307,10 +308,6 @@ def _referral_document(referral: Referral, language: Language) -> dict[str, Any]
         "urgency": referral.urgency.value,
         "urgency_text": language.say(referral.urgency.label),
     }
-
-
-# As `prumo_retina.evaluation.files` names them, whose imports take a second.
-_CARDS = "evaluation/*/card.md"
 
 
 def _is_model(folder: Path) -> bool:

@@ -36,44 +36,10 @@ if TYPE_CHECKING:
     from prumo_retina.workload import RetinaParameters
     from prumo_serve.estimates import Estimate
 
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Thresholds and temperature are chosen on these, and the model is not judged on them."""
-
-    subset: str
-    """`validation` or `out-of-fold`."""
-    images: tuple[str, ...]
-    scores: NDArray[np.float64]
-    """A row for each photograph, before the last activation."""
-    grades: NDArray[np.intp]
-
-    @property
-    def referable(self) -> NDArray[np.bool_]:
-        """Which of them should see a specialist."""
-        return self.grades >= REFERABLE_FROM
-
-
-def read_held_out(folder: Path, subset: str) -> HeldOut:
-    """Read the scores that a training left in the folder of its model."""
-    path = folder / f"scores-{subset}.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
-    outputs = [name for name in rows[0] if name.startswith("score")]
-    return HeldOut(
-        subset=subset,
-        images=tuple(row["image"] for row in rows),
-        scores=np.array([[float(row[name]) for name in outputs] for row in rows]),
-        grades=np.array([int(row["grade"]) for row in rows]),
-    )
-
-
 CHECKPOINTS = "checkpoints"
 FACTS_FILE = "training.json"
 _SETTINGS_FILE = "settings.json"
+_CHANCE = 0.5
 
 
 class TrainingFolder:
@@ -227,9 +193,6 @@ def _training(facts: Mapping[str, Any], parameters: RetinaParameters) -> dict[st
     }
 
 
-_CHANCE = 0.5
-
-
 def doubts(
     description: ModelDescription, held_out: HeldOut, patients: Mapping[str, str]
 ) -> Iterator[str]:
@@ -275,3 +238,37 @@ def _interval(area: Estimate) -> str:
     if area.low is None or area.high is None:
         return "too few for an interval"
     return f"{area.low:.3f} to {area.high:.3f}"
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Thresholds and temperature are chosen on these, and the model is not judged on them."""
+
+    subset: str
+    """`validation` or `out-of-fold`."""
+    images: tuple[str, ...]
+    scores: NDArray[np.float64]
+    """A row for each photograph, before the last activation."""
+    grades: NDArray[np.intp]
+
+    @property
+    def referable(self) -> NDArray[np.bool_]:
+        """Which of them should see a specialist."""
+        return self.grades >= REFERABLE_FROM
+
+
+def read_held_out(folder: Path, subset: str) -> HeldOut:
+    """Read the scores that a training left in the folder of its model."""
+    path = folder / f"scores-{subset}.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from error
+    outputs = [name for name in rows[0] if name.startswith("score")]
+    return HeldOut(
+        subset=subset,
+        images=tuple(row["image"] for row in rows),
+        scores=np.array([[float(row[name]) for name in outputs] for row in rows]),
+        grades=np.array([int(row["grade"]) for row in rows]),
+    )

@@ -120,8 +120,8 @@ def test_a_model_without_grades_has_no_kappa(tmp_path: Path) -> None:
     told = markdown(card(made_evaluation(tmp_path, "referral"), [], language("en")))
 
     assert "kappa of the grades" not in told
-    assert "It tells no grade." in told
-    assert "do not tell cameras or sites apart" in told
+    assert "It gives no grade." in told
+    assert "do not distinguish cameras or sites" in told
 
 
 def test_a_cross_validation_says_so(tmp_path: Path) -> None:

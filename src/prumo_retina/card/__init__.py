@@ -37,142 +37,107 @@ if TYPE_CHECKING:
     from prumo_retina.model import ModelDescription
 
 
-_TITLES = {
-    "head": "head",
-    "frozen": "backbone frozen",
-    "trained_layers": "last layers trained",
-    "augment": "photographs varied at random",
-    "class_weights": "classes weighted alike",
-    "image_size": "side of the photographs in pixels",
-    "batch_size": "photographs per step",
-    "epochs": "most epochs",
-    "patience": "stops after epochs without progress",
-    "optimizer": "optimizer",
-    "learning_rate": "first learning rate",
-    "weight_decay": "weight decay",
-    "reduce_epochs": "smaller steps after epochs without progress",
-    "precision": "precision",
-    "strategy": "sharing of the work",
-    "threads": "threads",
-    "seed": "seed",
-}
-_ZEROS = {"trained_layers": "all", "patience": "never", "reduce_epochs": "never"}
-# A card has rows of their own for these.
-_TOLD_ELSEWHERE = frozenset({"network", "task", "weights", "device"})
-
-
-def formatted_parameters(parameters: Mapping[str, object], language: Language) -> str:
-    """Each with its title; one that is not known here keeps its name."""
-    left_out = set(_TOLD_ELSEWHERE)
-    if parameters.get("frozen"):
-        left_out.add("trained_layers")
-    return "; ".join(
-        f"{_title(name, language)}: {_value(name, value, language)}"
-        for name, value in parameters.items()
-        if value is not None and name not in left_out
+def card(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Card:
+    """All that is known of a model, in a language."""
+    lead = Message("Diabetic retinopathy in photographs of the fundus.")
+    footer = Message(
+        "Made by Prumo {version} on {day} from the evaluation “{name}”.",
+        {"version": __version__, "day": evaluation.made[:10], "name": evaluation.name},
+    )
+    sections = [
+        purpose(evaluation, language),
+        results(evaluation, language),
+        points_section(evaluation, language),
+        grades_section(evaluation, language),
+        calibration_section(evaluation, language),
+        groups_section(evaluation, language),
+        photographs(evaluation, language),
+        making(evaluation, language),
+        references(language),
+    ]
+    if pictures:
+        sections.insert(4, _heat_maps(evaluation, pictures, language))
+    return Card(
+        tag=language.tag,
+        kind=language.say("model card"),
+        title=evaluation.model.description.name,
+        lead=f"{language.say(lead)} {language.say(DECISION_SUPPORT)}",
+        sections=tuple(sections),
+        footer=language.say(footer),
     )
 
 
-def _title(name: str, language: Language) -> str:
-    return language.say(_TITLES[name]) if name in _TITLES else name
-
-
-def _value(name: str, value: object, language: Language) -> str:
-    if isinstance(value, bool):
-        return language.say("yes" if value else "no")
-    if value == 0 and name in _ZEROS:
-        return language.say(_ZEROS[name])
-    return language.number(value) if isinstance(value, float) else str(value)
-
-
-_TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
-_ENHANCEMENTS = {
-    "none": "not enhanced",
-    "graham": "enhanced after Graham (2015)",
-    "clahe": "enhanced by local contrast (CLAHE)",
-}
-
-
-def making(evaluation: Evaluation, language: Language) -> Section:
-    """What is known of it; what a training did not note is not shown."""
-    description = evaluation.model.description
-    pairs = (*_model(description, language), *_training(description.training, language))
-    shown = tuple((name, told) for name, told in pairs if told)
-    return Section(language.say("How it was made"), (Facts(shown),))
-
-
-def _model(description: ModelDescription, language: Language) -> Iterator[tuple[str, str]]:
-    preparation, normalization = description.preparation, description.normalization
-    prepared = Message(
-        "fundus found by “{method}”, {size} pixels across, {enhancement}",
-        {
-            "method": preparation.method,
-            "size": preparation.size,
-            "enhancement": Message(_ENHANCEMENTS[preparation.enhance]),
-        },
+def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Section:
+    explained = Message(
+        "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same under "
+        "colours: bright yellow spoke most for a referral, dark blue least; where all is blue, "
+        "nothing did. Each is scaled by itself, so it shows where and not how "
+        "much, and never whether the network was right."
     )
-    normalized = Message(
-        "(pixel - offset) / scale with offset {offset}, scale {scale}, channels {channels}; it is "
-        "inside the network",
-        {
-            "offset": _numbers(normalization.offset, language),
-            "scale": _numbers(normalization.scale, language),
-            "channels": normalization.channels.upper(),
-        },
-    )
-    scratch = Message("random: nothing was learnt before this training")
-    yield language.say("model"), description.name
-    yield language.say("created"), description.created
-    yield language.say("network"), description.network
-    yield language.say("task"), language.say(_TASKS[description.task])
-    yield (
-        language.say("first weights"),
-        language.say(scratch) if description.weights == "scratch" else description.weights,
-    )
-    yield language.say("preparation"), language.say(prepared)
-    yield language.say("normalization"), language.say(normalized)
-    yield language.say("SHA-256 of the network"), description.network_sha256
-
-
-def _training(training: dict[str, Any], language: Language) -> Iterator[tuple[str, str]]:
-    """From what a training noted, in whatever order."""
-    if (seconds := training.get("seconds")) is not None:
-        yield language.say("training time"), language.told(Quantity(float(seconds), "s"))
-    yield language.say("device"), _joined(training.get("device"), training.get("machine"))
-    if epochs := training.get("epochs"):
-        told = Message(
-            "{epochs}, the best was number {best}",
-            {"epochs": epochs, "best": training.get("best_epoch")},
+    sentences = [explained]
+    if evaluation.is_out_of_fold:
+        sentences.append(
+            Message(
+                "They are of the network that is delivered, which has learnt from these "
+                "photographs; the probabilities are of networks that had not."
+            )
         )
-        yield (
-            language.say("epochs"),
-            language.say(told) if training.get("best_epoch") else str(epochs),
-        )
-    yield (
-        language.say("parameters"),
-        formatted_parameters(training.get("parameters") or {}, language),
+    paragraph = Paragraph(" ".join(map(language.say, sentences)))
+    return Section(language.say("Heat maps"), (paragraph, *pictures))
+
+
+_UNGRADABLE = Message(
+    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
+    "blurred, cut off) counts as a referral."
+)
+_ELSEWHERE = Message(
+    "Figures hold for cameras, people and grading like those that it was judged on. In another "
+    "hospital they are as a rule worse: judge it there on photographs with known grades before "
+    "relying on it, and choose thresholds there."
+)
+_ONE_READING = Message(
+    "The true grades are what graders wrote; where graders differ, so would these figures."
+)
+_NO_SIMPLE_USE = Message(
+    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
+    "should whoever uses the network without Prumo."
+)
+
+
+def purpose(evaluation: Evaluation, language: Language) -> Section:
+    """Use and limits, most of which are the same for every model of this kind."""
+    points = (
+        _use(evaluation.model.description),
+        DECISION_SUPPORT,
+        OTHER_DISEASES,
+        _UNGRADABLE,
+        _ELSEWHERE,
+        _ONE_READING,
+        _NO_SIMPLE_USE,
     )
-    yield language.say("versions"), _named(training.get("versions"))
+    return Section(
+        language.say("Intended use and limits"),
+        (Points(tuple(language.say(message) for message in points)),),
+    )
 
 
-def _joined(*parts: object) -> str:
-    return ", ".join(str(part) for part in parts if part)
-
-
-def _named(values: object) -> str:
-    if not isinstance(values, dict):
-        return ""
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
-
-
-def _numbers(values: tuple[float, ...], language: Language) -> str:
-    told = [language.number(value) for value in dict.fromkeys(values)]
-    return told[0] if len(told) == 1 else "; ".join(map(language.number, values))
+def _use(description: ModelDescription) -> Message:
+    if description.task == "grade":
+        return Message(
+            "For screening people with diabetes: it grades diabetic retinopathy in colour "
+            "photographs of the fundus from 0 to 4 and says who should see a specialist (moderate "
+            "retinopathy or worse)."
+        )
+    return Message(
+        "For screening people with diabetes: it says from a colour photograph of the fundus "
+        "whether a person should see a specialist (moderate diabetic retinopathy or worse). It "
+        "gives no grade."
+    )
 
 
 _COLUMNS = {"camera": "camera", "site": "site", "fold": "fold"}
 _ABSENT = Message(
-    "The photographs do not tell cameras or sites apart, so nothing is known about differences "
+    "The photographs do not distinguish cameras or sites, so nothing is known about differences "
     "between them."
 )
 
@@ -229,60 +194,144 @@ def _row(group: Group, language: Language) -> tuple[str, ...]:
     )
 
 
-_UNGRADABLE = Message(
-    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
-    "blurred, cut off) counts as a referral."
-)
-_ELSEWHERE = Message(
-    "Figures hold for cameras, people and grading like those that it was judged on. In another "
-    "hospital they are as a rule worse: judge it there on photographs with known grades before "
-    "relying on it, and choose thresholds there."
-)
-_ONE_READING = Message(
-    "The true grades are what graders wrote; where graders differ, so would these figures."
-)
-_NO_SIMPLE_USE = Message(
-    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
-    "should whoever uses the network without Prumo."
-)
+_TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
+_ENHANCEMENTS = {
+    "none": "not enhanced",
+    "graham": "enhanced after Graham (2015)",
+    "clahe": "enhanced by local contrast (CLAHE)",
+}
 
 
-def purpose(evaluation: Evaluation, language: Language) -> Section:
-    """Use and limits, most of which are the same for every model of this kind."""
-    told = (
-        _use(evaluation.model.description),
-        DECISION_SUPPORT,
-        OTHER_DISEASES,
-        _UNGRADABLE,
-        _ELSEWHERE,
-        _ONE_READING,
-        _NO_SIMPLE_USE,
+def making(evaluation: Evaluation, language: Language) -> Section:
+    """What is known of it; what a training did not note is not shown."""
+    description = evaluation.model.description
+    pairs = (*_model(description, language), *_training(description.training, language))
+    shown = tuple((name, value) for name, value in pairs if value)
+    return Section(language.say("How it was made"), (Facts(shown),))
+
+
+def _model(description: ModelDescription, language: Language) -> Iterator[tuple[str, str]]:
+    preparation, normalization = description.preparation, description.normalization
+    prepared = Message(
+        "fundus found by “{method}”, {size} pixels across, {enhancement}",
+        {
+            "method": preparation.method,
+            "size": preparation.size,
+            "enhancement": Message(_ENHANCEMENTS[preparation.enhance]),
+        },
     )
-    return Section(
-        language.say("Intended use and limits"),
-        (Points(tuple(language.say(message) for message in told)),),
+    normalized = Message(
+        "(pixel - offset) / scale with offset {offset}, scale {scale}, channels {channels}; it is "
+        "inside the network",
+        {
+            "offset": _numbers(normalization.offset, language),
+            "scale": _numbers(normalization.scale, language),
+            "channels": normalization.channels.upper(),
+        },
     )
+    scratch = Message("random: nothing was learnt before this training")
+    yield language.say("model"), description.name
+    yield language.say("created"), description.created
+    yield language.say("network"), description.network
+    yield language.say("task"), language.say(_TASKS[description.task])
+    yield (
+        language.say("first weights"),
+        language.say(scratch) if description.weights == "scratch" else description.weights,
+    )
+    yield language.say("preparation"), language.say(prepared)
+    yield language.say("normalization"), language.say(normalized)
+    yield language.say("SHA-256 of the network"), description.network_sha256
 
 
-def _use(description: ModelDescription) -> Message:
-    if description.task == "grade":
-        return Message(
-            "For screening people with diabetes: it grades diabetic retinopathy in colour "
-            "photographs of the fundus from 0 to 4 and says who should see a specialist (moderate "
-            "retinopathy or worse)."
+def _training(training: dict[str, Any], language: Language) -> Iterator[tuple[str, str]]:
+    """From what a training noted, in whatever order."""
+    if (seconds := training.get("seconds")) is not None:
+        yield language.say("training time"), language.told(Quantity(float(seconds), "s"))
+    yield language.say("device"), _joined(training.get("device"), training.get("machine"))
+    if epochs := training.get("epochs"):
+        stopped = Message(
+            "{epochs}, the best was number {best}",
+            {"epochs": epochs, "best": training.get("best_epoch")},
         )
-    return Message(
-        "For screening people with diabetes: it says from a colour photograph of the fundus "
-        "whether a person should see a specialist (moderate diabetic retinopathy or worse). It "
-        "tells no grade."
+        yield (
+            language.say("epochs"),
+            language.say(stopped) if training.get("best_epoch") else str(epochs),
+        )
+    yield (
+        language.say("parameters"),
+        formatted_parameters(training.get("parameters") or {}, language),
     )
+    yield language.say("versions"), _named(training.get("versions"))
+
+
+def _joined(*parts: object) -> str:
+    return ", ".join(str(part) for part in parts if part)
+
+
+def _named(values: object) -> str:
+    if not isinstance(values, dict):
+        return ""
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+
+
+def _numbers(values: tuple[float, ...], language: Language) -> str:
+    texts = [language.number(value) for value in dict.fromkeys(values)]
+    return texts[0] if len(texts) == 1 else "; ".join(map(language.number, values))
+
+
+_TITLES = {
+    "head": "head",
+    "frozen": "backbone frozen",
+    "trained_layers": "last layers trained",
+    "augment": "photographs varied at random",
+    "class_weights": "classes weighted alike",
+    "image_size": "side of the photographs in pixels",
+    "batch_size": "photographs per step",
+    "epochs": "most epochs",
+    "patience": "stops after epochs without progress",
+    "optimizer": "optimizer",
+    "learning_rate": "first learning rate",
+    "weight_decay": "weight decay",
+    "reduce_epochs": "smaller steps after epochs without progress",
+    "precision": "precision",
+    "strategy": "sharing of the work",
+    "threads": "threads",
+    "seed": "seed",
+}
+_ZEROS = {"trained_layers": "all", "patience": "never", "reduce_epochs": "never"}
+# A card has rows of their own for these.
+_SHOWN_ELSEWHERE = frozenset({"network", "task", "weights", "device"})
+
+
+def formatted_parameters(parameters: Mapping[str, object], language: Language) -> str:
+    """Each with its title; one that is not known here keeps its name."""
+    left_out = set(_SHOWN_ELSEWHERE)
+    if parameters.get("frozen"):
+        left_out.add("trained_layers")
+    return "; ".join(
+        f"{_title(name, language)}: {_value(name, value, language)}"
+        for name, value in parameters.items()
+        if value is not None and name not in left_out
+    )
+
+
+def _title(name: str, language: Language) -> str:
+    return language.say(_TITLES[name]) if name in _TITLES else name
+
+
+def _value(name: str, value: object, language: Language) -> str:
+    if isinstance(value, bool):
+        return language.say("yes" if value else "no")
+    if value == 0 and name in _ZEROS:
+        return language.say(_ZEROS[name])
+    return language.number(value) if isinstance(value, float) else str(value)
 
 
 _WARNING = Message(
     "Other models on other data sets with other graders: context, not a comparison. A figure above "
     "or below one of these proves nothing."
 )
-# Source and data set → what it reports, with decimals of the language that it is told in.
+# Source and data set → what it reports, with decimals of the reader's language.
 _REPORTED: tuple[tuple[str, str, Message], ...] = (
     (
         "Gulshan et al. 2016, JAMA",
@@ -333,57 +382,8 @@ def references(language: Language) -> Section:
         language.say("data set or device"),
         language.say("reported"),
     )
-    rows = tuple((source, data, language.say(told)) for source, data, told in _REPORTED)
+    rows = tuple((source, data, language.say(reported)) for source, data, reported in _REPORTED)
     return Section(
         language.say("Elsewhere, on other photographs"),
         (Paragraph(language.say(_WARNING)), Table(heads, rows, words=3)),
     )
-
-
-def card(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Card:
-    """All that is known of a model, told in a language."""
-    lead = Message("Diabetic retinopathy in photographs of the fundus.")
-    footer = Message(
-        "Made by Prumo {version} on {day} from the evaluation “{name}”.",
-        {"version": __version__, "day": evaluation.made[:10], "name": evaluation.name},
-    )
-    sections = [
-        purpose(evaluation, language),
-        results(evaluation, language),
-        points_section(evaluation, language),
-        grades_section(evaluation, language),
-        calibration_section(evaluation, language),
-        groups_section(evaluation, language),
-        photographs(evaluation, language),
-        making(evaluation, language),
-        references(language),
-    ]
-    if pictures:
-        sections.insert(4, _heat_maps(evaluation, pictures, language))
-    return Card(
-        tag=language.tag,
-        kind=language.say("model card"),
-        title=evaluation.model.description.name,
-        lead=f"{language.say(lead)} {language.say(DECISION_SUPPORT)}",
-        sections=tuple(sections),
-        footer=language.say(footer),
-    )
-
-
-def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Section:
-    explained = Message(
-        "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same under "
-        "colours: bright yellow spoke most for a referral, dark blue least; where all is blue, "
-        "nothing did. Each is scaled by itself, so it tells where and not how "
-        "much, and never whether the network was right."
-    )
-    told = [explained]
-    if evaluation.is_out_of_fold:
-        told.append(
-            Message(
-                "They are of the network that is delivered, which has learnt from these "
-                "photographs; the probabilities are of networks that had not."
-            )
-        )
-    paragraph = Paragraph(" ".join(map(language.say, told)))
-    return Section(language.say("Heat maps"), (paragraph, *pictures))

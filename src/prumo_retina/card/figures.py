@@ -1,4 +1,4 @@
-"""The ROC curve with the operating points on it."""
+"""Figures of a card: the confusion matrix, the ROC curve and the reliability diagram."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ if TYPE_CHECKING:
 CELL_PIXELS = 64
 LETTER_PIXELS = 8
 _DARK = 0.55
-EXPLAINED = Message(
+_CONFUSION_EXPLAINED = Message(
     "Counts of gradable photographs; the darker a cell, the larger its share of the row."
 )
 
 
 def confusion_figure(judgement: Judgement, point: str, language: Language) -> Figure:
-    """Grades told for true ones, or referrals by true grade for a model that tells no grades."""
+    """Answered against true grades, or referrals by true grade for a model without grades."""
     rows = [f"{grade:d}" for grade in Grade]
     if judgement.grades is not None:
         counts, columns = judgement.grades.confusion.tolist(), rows
-        told = language.say("grade that the model told")
+        answer = language.say("grade given by the model")
     else:
         rates = next(rates for rates in judgement.points if rates.point.name == point)
         counts = _referral_counts(rates)
         columns = [language.say("not referred"), language.say("referred")]
-        told = language.say("answer of the model")
-    chart = _heat(_cells(counts, rows, columns), rows, columns, (language.say("true grade"), told))
+        answer = language.say("answer of the model")
+    chart = _heat(
+        _cells(counts, rows, columns), rows, columns, (language.say("true grade"), answer)
+    )
     title = language.say("Photographs by true grade and answer")
-    return draw(chart, "confusion", title, caption([EXPLAINED], language), language)
+    return draw(chart, "confusion", title, caption([_CONFUSION_EXPLAINED], language), language)
 
 
 def _referral_counts(rates: PointRates) -> list[list[int]]:
@@ -59,7 +61,7 @@ def _cells(
 ) -> pl.DataFrame:
     return pl.DataFrame(
         [
-            {"true": row, "told": column, "count": count, "share": count / max(1, sum(line))}
+            {"true": row, "answer": column, "count": count, "share": count / max(1, sum(line))}
             for row, line in zip(rows, counts, strict=True)
             for column, count in zip(columns, line, strict=True)
         ]
@@ -71,7 +73,7 @@ def _heat(
 ) -> alt.LayerChart:
     upright = plain(labelAngle=0, domain=False, ticks=False)
     base = alt.Chart(cells).encode(
-        x=alt.X("told:N", sort=list(columns), title=titles[1], axis=upright),
+        x=alt.X("answer:N", sort=list(columns), title=titles[1], axis=upright),
         y=alt.Y("true:N", sort=list(rows), title=titles[0], axis=upright),
     )
     shades = plain(domain=[0, 1], range=["#ffffff", PALETTE[0]], interpolate="rgb")
@@ -88,7 +90,7 @@ def _heat(
 
 
 SIDE_PIXELS = 360
-ROC_EXPLAINED = Message(
+_ROC_EXPLAINED = Message(
     "Each threshold finds a share of the referable photographs and raises false alarms among the "
     "others. Bars are 95 % confidence intervals; the dashed line is a coin."
 )
@@ -106,7 +108,7 @@ def roc_figure(judgement: Judgement, language: Language) -> Figure:
         {"area": formatted_estimate(judgement.auc, language)},
     )
     title = language.say("What each threshold would find")
-    return draw(chart, "roc", title, caption([ROC_EXPLAINED, area], language), language)
+    return draw(chart, "roc", title, caption([_ROC_EXPLAINED, area], language), language)
 
 
 def _unit() -> dict[str, object]:
@@ -157,7 +159,7 @@ def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:
     ]
 
 
-RELIABILITY_EXPLAINED = Message(
+_RELIABILITY_EXPLAINED = Message(
     "Each mark stands for about a tenth of the photographs, which have about the same probability; "
     "on the dashed line it would be as often right as it says. Bars are 95 % confidence intervals."
 )
@@ -194,7 +196,7 @@ def reliability_figure(judgement: Judgement, language: Language) -> Figure:
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, **marks),
     ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
     title = language.say("Whether probabilities mean what they say")
-    return draw(chart, "reliability", title, caption([RELIABILITY_EXPLAINED], language), language)
+    return draw(chart, "reliability", title, caption([_RELIABILITY_EXPLAINED], language), language)
 
 
 def _bins(calibration: Calibration, kind: str) -> pl.DataFrame:

@@ -131,18 +131,18 @@ def _blocks(card: Card) -> Iterator[str]:
     for section in card.sections:
         yield f"## {_plain(section.title)}"
         for block in section.blocks:
-            yield _told(block)
+            yield _markdown(block)
     yield f"---\n{_plain(card.footer)}"
 
 
-def _told(block: Block) -> str:
+def _markdown(block: Block) -> str:
     match block:
         case Paragraph(text, is_warning):
             return f"> **{_plain(text)}**" if is_warning else _plain(text)
         case Points(items):
             return "\n".join(f"- {_plain(item)}" for item in items)
         case Facts(pairs):
-            return "\n".join(f"- {_plain(name)}: {_plain(told)}" for name, told in pairs)
+            return "\n".join(f"- {_plain(name)}: {_plain(value)}" for name, value in pairs)
         case Table():
             return _table(block)
         case Drawing(figure):
@@ -173,7 +173,7 @@ def formatted_value(estimate: Estimate | None, language: Language) -> str:
 
 
 def formatted_interval(estimate: Estimate | None, language: Language) -> str:
-    """Both ends in brackets, or a dash where there is no telling."""
+    """Both ends in brackets, or a dash where it is not known."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return MISSING
     low, high = (language.formatted(end, _DECIMALS) for end in (estimate.low, estimate.high))

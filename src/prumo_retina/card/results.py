@@ -66,7 +66,7 @@ def main_figures(evaluation: Evaluation, language: Language) -> Table:
     if judgement.grades is not None:
         rows += [
             (language.say("quadratic weighted kappa of the grades"), judgement.grades.kappa),
-            (language.say("grades told exactly"), judgement.grades.accuracy),
+            (language.say("grades exactly right"), judgement.grades.accuracy),
         ]
     if _knows_ungradable(evaluation):
         rows.append((language.say("ungradable photographs"), judgement.ungradable))
@@ -117,13 +117,13 @@ def results(evaluation: Evaluation, language: Language) -> Section:
         "Cohen and Everitt (1969) summed by patient for kappa."
     )
     meant = Message(
-        "They tell what other photographs of the same kind would change, not what another training "
+        "They show what other photographs of the same kind would change, not what another training "
         "would."
     )
     blocks += [
         Paragraph(language.say(_how_judged(evaluation))),
         main_figures(evaluation, language),
-        Paragraph(" ".join(language.say(told) for told in (explained, intervals, meant))),
+        Paragraph(" ".join(language.say(sentence) for sentence in (explained, intervals, meant))),
     ]
     return Section(language.say("Main figures"), tuple(blocks))
 
@@ -235,7 +235,7 @@ def _how_chosen(evaluation: Evaluation) -> Message:
 
 
 def _knows_ungradable(evaluation: Evaluation) -> bool:
-    """Scores alone do not tell which photographs were never scored."""
+    """Scores alone do not show which photographs were never scored."""
     return evaluation.material is not None
 
 

@@ -16,7 +16,6 @@ COMMANDS = {
     "evaluate": "Judge a model on photographs that it has not seen.",
     "predict": "Grade photographs and say who should see a specialist.",
 }
-
 EPILOG = """\b
 Example:
   prumo retina prepare photographs prepared --labels labels.csv
@@ -25,6 +24,7 @@ Example:
   prumo retina evaluate model prepared
   prumo retina predict model new/*.jpg --worklist
 """
+_MODULES = ("cv2", "h5py", "onnx", "pydicom", "simplejpeg")
 
 
 class RetinaGroup(LazyGroup):
@@ -32,7 +32,6 @@ class RetinaGroup(LazyGroup):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command's file."""
-
         require_extra()
         return super().get_command(ctx, cmd_name)
 
@@ -49,9 +48,6 @@ def command() -> None:
 
     It is no diagnosis, and it does not judge macular oedema.
     """
-
-
-_MODULES = ("cv2", "h5py", "onnx", "pydicom", "simplejpeg")
 
 
 def require_extra() -> None:

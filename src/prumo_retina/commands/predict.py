@@ -15,7 +15,7 @@ from prumo.report.file import write_file
 from prumo.report.language import language as language_of
 from prumo_retina.grade import chosen_threshold
 from prumo_retina.model import open_model
-from prumo_retina.prediction import Wish, given_photographs, predict
+from prumo_retina.prediction import Request, given_photographs, predict
 from prumo_retina.prediction.report import (
     PredictionReport,
     notes,
@@ -102,13 +102,13 @@ def command(  # noqa: PLR0913 (one argument per option)
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
     language = language_of(tag)
     opened = open_model(model)
-    wish = Wish(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
+    request = Request(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
     given = given_photographs(files, heat_maps)
     _tell_not_looked_at(given.not_looked_at)
     with shown_progress() as progress:
-        predictions = predict(opened, given.files, wish, progress)
+        predictions = predict(opened, given.files, request, progress)
     report = PredictionReport(
-        worklist(predictions) if as_worklist else predictions, opened, wish.threshold
+        worklist(predictions) if as_worklist else predictions, opened, request.threshold
     )
     if csv_path == STANDARD_OUTPUT:
         click.echo(predictions_csv(report, language), nl=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
@@ -171,7 +172,7 @@ def with_own_names(names: Mapping[str, str], added: Iterable[str]) -> dict[str, 
     {'left/1.jpg': '1', 'right/1.jpg': 'right-1'}
     """
     result = dict(names)
-    # Some file systems do not tell `a.jpg` from `A.jpg`.
+    # Some file systems do not distinguish `a.jpg` from `A.jpg`.
     taken = {name.casefold() for name in names.values()}
     for path in added:
         if path not in result:
@@ -184,14 +185,18 @@ def with_own_names(names: Mapping[str, str], added: Iterable[str]) -> dict[str, 
 def _possible_names(path: str) -> Iterator[str]:
     parts = [_writable(part) for part in PurePosixPath(without_suffix(path)).parts]
     for depth in range(1, len(parts) + 1):
-        yield _short("-".join(parts[-depth:]))
+        yield shortened("-".join(parts[-depth:]))
     for number in count(2):
-        yield f"{_short('-'.join(parts))}-{number}"
+        yield f"{shortened('-'.join(parts))}-{number}"
 
 
 def _writable(text: str) -> str:
     return "".join(letter if letter.isprintable() and letter != "\\" else "_" for letter in text)
 
 
-def _short(name: str) -> str:
-    return name.encode()[:_LONGEST_NAME_BYTES].decode(errors="ignore")
+def shortened(name: str) -> str:
+    """A name that leaves room for an ending in the 255 bytes that file systems take."""
+    data = os.fsencode(name)
+    if len(data) <= _LONGEST_NAME_BYTES:
+        return name
+    return data[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore")

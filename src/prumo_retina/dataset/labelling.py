@@ -1,4 +1,4 @@
-"""Which label belongs to which photograph: told where it is not sure, never guessed."""
+"""Which label belongs to which photograph: doubts are reported, never guessed away."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from prumo.errors import DataError, InputError, did_you_mean
+from prumo.errors import DataError, InputError
 from prumo_retina.dataset.data_folder import difference, read_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import POINT_NAMES
@@ -18,7 +18,7 @@ from prumo_retina.judge import judged
 from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisions
 from prumo_retina.judge.measures import Case, grades_of, scores_of
 from prumo_retina.model import read_seen
-from prumo_retina.records import SPLIT_FILE, read_split
+from prumo_retina.records import ALL, read_subset_names
 from prumo_retina.records.split import duplicate_groups, select
 from prumo_retina.scoring import score
 
@@ -33,190 +33,11 @@ if TYPE_CHECKING:
     from prumo_retina.judge.calibration import Decisions
     from prumo_retina.model import ModelDescription, ModelFolder
 
-
-ALL = "all"
 DUPLICATE = "duplicates of others"
 NO_SUBSET = "in no subset"
 NO_HEAT_MAPS = "0"
-
-
-@dataclass(frozen=True)
-class Material:
-    """Photographs with a grade."""
-
-    folder: Path
-    subset: str
-    gradable: tuple[Entry, ...]
-    ungradable: tuple[Entry, ...]
-    """They have a grade and cannot be judged, so they are referred."""
-    left_out: dict[str, int]
-    """Why others are not among them, with how many."""
-
-    def image(self, entry: Entry) -> Path:
-        """The prepared photograph."""
-        return self.folder / entry.output
-
-
-def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
-    """What a subset of a data folder, or all of it, has for a model.
-
-    Raises:
-        DataError: It was prepared otherwise than the model's, or there is no such subset.
-    """
-    require_same_preparation(data, model)
-    selection = select(read_manifest(data))
-    graded = (*selection.chosen, *selection.ungradable)
-    subsets = {entry.name: ALL for entry in graded} if subset == ALL else _subsets(data, subset)
-    inside = [entry for entry in graded if subsets.get(entry.name) == subset]
-    judged = _distinct(inside)
-    gradable = tuple(entry for entry in judged if entry.verdict.is_gradable)
-    ungradable = tuple(entry for entry in judged if not entry.verdict.is_gradable)
-    _require_files(data, gradable)
-    kept = set(selection.ungradable)
-    left_out = Counter(left.reason for left in selection.left_out if left.entry not in kept)
-    left_out[DUPLICATE] = len(inside) - len(judged)
-    left_out[NO_SUBSET] = sum(entry.name not in subsets for entry in graded)
-    return Material(data, subset, gradable, ungradable, dict(+left_out))
-
-
-def require_same_preparation(data: Path, model: ModelFolder) -> None:
-    """Refuse photographs that do not look as those that the model has learnt from."""
-    found, needed = read_preparation(data), model.description.preparation
-    if found == needed:
-        return
-    raise DataError(
-        f"{data} was prepared with {difference(found, needed)}, so the model "
-        f"{model.description.name} would see other pixels than it has learnt from; prepare the "
-        f"photographs again with `prumo retina prepare IN OUT {_options(needed)}`"
-    )
-
-
-def _options(preparation: Preparation) -> str:
-    return (
-        f"--size {preparation.size} --method {preparation.method} --enhance {preparation.enhance}"
-    )
-
-
-def _subsets(data: Path, wanted: str) -> dict[str, str]:
-    """Name → subset of what was split, in which there must be the wanted subset."""
-    if not (data / SPLIT_FILE).exists():
-        raise DataError(
-            f"{data} has no {SPLIT_FILE}, so it has no subset '{wanted}': "
-            "give --subset all to judge the model on all of it"
-        )
-    subsets = read_split(data)
-    known = set(subsets.values()) - {""}
-    if wanted not in known:
-        raise DataError(f"{data} has no subset '{wanted}': {did_you_mean(wanted, known | {ALL})}")
-    return subsets
-
-
-def _distinct(entries: Sequence[Entry]) -> list[Entry]:
-    """One of each group of duplicates, a gradable one if there is any."""
-    again = {entry for group in duplicate_groups(entries) for entry in set(group) - {_best(group)}}
-    return [entry for entry in entries if entry not in again]
-
-
-def _best(group: Sequence[Entry]) -> Entry:
-    return min(group, key=lambda entry: (not entry.verdict.is_gradable, bool(entry.duplicate_of)))
-
-
-def _require_files(data: Path, entries: Sequence[Entry]) -> None:
-    missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
-    if missing:
-        raise DataError(
-            f"{data / missing[0]} is missing, and so are {len(missing) - 1} more: "
-            "call `prumo retina prepare` again"
-            if len(missing) > 1
-            else f"{data / missing[0]} is missing: call `prumo retina prepare` again"
-        )
-
-
-def require_known_images(request: str, material: Material | None) -> None:
-    """Refuse a request for heat maps of photographs that are not judged.
-
-    Raises:
-        InputError: A name is of no gradable photograph, or there are no photographs at all.
-    """
-    if request == NO_HEAT_MAPS:
-        return
-    if material is None:
-        raise InputError("heat maps need the photographs: give the data folder too")
-    if request.isdecimal():
-        return
-    known = {entry.name for entry in material.gradable}
-    for name in image_names(request):
-        if name not in known:
-            raise InputError(f"no gradable photograph '{name}' is judged{_hint(name, known)}")
-
-
-def image_names(request: str) -> list[str]:
-    """Names of photographs, given with commas."""
-    return [name.strip() for name in request.split(",") if name.strip()]
-
-
-def _hint(name: str, known: set[str]) -> str:
-    """The nearest name, or one to see how they look: there may be thousands."""
-    near = get_close_matches(name, sorted(known), n=1)
-    if near:
-        return f": did you mean '{near[0]}'?"
-    return f"; they are called such as '{min(known)}'" if known else ""
-
-
 OUT_OF_FOLD = "out-of-fold"
 SCORES_FILE = f"scores-{OUT_OF_FOLD}.csv"
-
-
-def is_cross_validated(model: Path) -> bool:
-    """Whether a model folder holds scores out of fold."""
-    return (model / SCORES_FILE).is_file()
-
-
-def out_of_fold_cases(model: Path) -> list[Case]:
-    """Every photograph of the cross-validation of a model, with what is known about it."""
-    known = {photograph.image: photograph for photograph in read_seen(model)}
-    path = model / SCORES_FILE
-    cases = []
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                seen = known[row["image"]]
-                cases.append(
-                    Case(
-                        image=row["image"],
-                        grade=int(row["grade"]),
-                        scores=_scores(row),
-                        patient=seen.patient,
-                        camera=seen.camera,
-                        site=seen.site,
-                        fold=row["fold"],
-                    )
-                )
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path}:{reader.line_num}: is not what a training writes: {error}"
-        ) from error
-    return cases
-
-
-def distinct_cases(model: Path) -> list[Case]:
-    """The same without duplicates, which would have one photograph count twice."""
-    seen = read_seen(model)
-    images = {photograph.image for photograph in seen}
-    again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
-    return [case for case in out_of_fold_cases(model) if case.image not in again]
-
-
-def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
-    """In the order of the columns `score0`, `score1` and so on."""
-    # A row that is too long has cells under no name.
-    columns = [name for name in row if name and name.startswith("score")]
-    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))
-
-
 TEST = "test"
 _NAME = r"([\w-][\w.-]*)?"
 
@@ -301,8 +122,8 @@ def _require_crossed_points(description: ModelDescription) -> None:
         if point.name not in POINT_NAMES:
             raise InputError(
                 f"the operating point '{point.name}' of {description.name} is none of "
-                f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs that the "
-                "model has not seen"
+                f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs that "
+                "the model has not seen"
             )
 
 
@@ -325,7 +146,7 @@ def _answered(question: Question, progress: Progress) -> _Answered:
         require_known_images(question.heat_maps, None)
         return _Answered(tuple(distinct_cases(question.model.path)), is_out_of_fold=True)
     if crossed:
-        whole = material_of(question.data, "all", question.model)
+        whole = material_of(question.data, ALL, question.model)
         if _seen(question.model, whole.gradable) == len(whole.gradable):
             require_known_images(question.heat_maps, whole)
             return _held_out(question.model, whole)
@@ -395,3 +216,164 @@ def _name(question: Question, *, is_out_of_fold: bool) -> str:
         return OUT_OF_FOLD
     part = OUT_OF_FOLD if is_out_of_fold else question.subset
     return f"{question.data.resolve().name}-{part}"
+
+
+@dataclass(frozen=True)
+class Material:
+    """Photographs with a grade."""
+
+    folder: Path
+    subset: str
+    gradable: tuple[Entry, ...]
+    ungradable: tuple[Entry, ...]
+    """They have a grade and cannot be judged, so they are referred."""
+    left_out: dict[str, int]
+    """Why others are not among them, with how many."""
+
+    def image(self, entry: Entry) -> Path:
+        """The prepared photograph."""
+        return self.folder / entry.output
+
+
+def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
+    """What a subset of a data folder, or all of it, has for a model.
+
+    Raises:
+        DataError: It was prepared otherwise than the model's, or there is no such subset.
+    """
+    require_same_preparation(data, model)
+    selection = select(read_manifest(data))
+    graded = (*selection.chosen, *selection.ungradable)
+    subsets = (
+        {entry.name: ALL for entry in graded} if subset == ALL else read_subset_names(data, subset)
+    )
+    inside = [entry for entry in graded if subsets.get(entry.name) == subset]
+    judged = _distinct(inside)
+    gradable = tuple(entry for entry in judged if entry.verdict.is_gradable)
+    ungradable = tuple(entry for entry in judged if not entry.verdict.is_gradable)
+    _require_files(data, gradable)
+    kept = set(selection.ungradable)
+    left_out = Counter(left.reason for left in selection.left_out if left.entry not in kept)
+    left_out[DUPLICATE] = len(inside) - len(judged)
+    left_out[NO_SUBSET] = sum(entry.name not in subsets for entry in graded)
+    return Material(data, subset, gradable, ungradable, dict(+left_out))
+
+
+def require_same_preparation(data: Path, model: ModelFolder) -> None:
+    """Refuse photographs that do not look as those that the model has learnt from."""
+    found, needed = read_preparation(data), model.description.preparation
+    if found == needed:
+        return
+    raise DataError(
+        f"{data} was prepared with {difference(found, needed)}, so the model "
+        f"{model.description.name} would see other pixels than it has learnt from; prepare the "
+        f"photographs again with `prumo retina prepare IN OUT {_options(needed)}`"
+    )
+
+
+def _options(preparation: Preparation) -> str:
+    return (
+        f"--size {preparation.size} --method {preparation.method} --enhance {preparation.enhance}"
+    )
+
+
+def _distinct(entries: Sequence[Entry]) -> list[Entry]:
+    """One of each group of duplicates, a gradable one if there is any."""
+    again = {entry for group in duplicate_groups(entries) for entry in set(group) - {_best(group)}}
+    return [entry for entry in entries if entry not in again]
+
+
+def _best(group: Sequence[Entry]) -> Entry:
+    return min(group, key=lambda entry: (not entry.verdict.is_gradable, bool(entry.duplicate_of)))
+
+
+def _require_files(data: Path, entries: Sequence[Entry]) -> None:
+    missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
+    if missing:
+        raise DataError(
+            f"{data / missing[0]} is missing, and so are {len(missing) - 1} more: "
+            "call `prumo retina prepare` again"
+            if len(missing) > 1
+            else f"{data / missing[0]} is missing: call `prumo retina prepare` again"
+        )
+
+
+def require_known_images(request: str, material: Material | None) -> None:
+    """Refuse a request for heat maps of photographs that are not judged.
+
+    Raises:
+        InputError: A name is of no gradable photograph, or there are no photographs at all.
+    """
+    if request == NO_HEAT_MAPS:
+        return
+    if material is None:
+        raise InputError("heat maps need the photographs: give the data folder too")
+    if request.isdecimal():
+        return
+    known = {entry.name for entry in material.gradable}
+    for name in image_names(request):
+        if name not in known:
+            raise InputError(f"no gradable photograph '{name}' is judged{_hint(name, known)}")
+
+
+def image_names(request: str) -> list[str]:
+    """Names of photographs, given with commas."""
+    return [name.strip() for name in request.split(",") if name.strip()]
+
+
+def _hint(name: str, known: set[str]) -> str:
+    """The nearest name, or one to see how they look: there may be thousands."""
+    near = get_close_matches(name, sorted(known), n=1)
+    if near:
+        return f": did you mean '{near[0]}'?"
+    return f"; they are called such as '{min(known)}'" if known else ""
+
+
+def is_cross_validated(model: Path) -> bool:
+    """Whether a model folder holds scores out of fold."""
+    return (model / SCORES_FILE).is_file()
+
+
+def out_of_fold_cases(model: Path) -> list[Case]:
+    """Every photograph of the cross-validation of a model, with what is known about it."""
+    known = {photograph.image: photograph for photograph in read_seen(model)}
+    path = model / SCORES_FILE
+    cases = []
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            for row in reader:
+                seen = known[row["image"]]
+                cases.append(
+                    Case(
+                        image=row["image"],
+                        grade=int(row["grade"]),
+                        scores=_scores(row),
+                        patient=seen.patient,
+                        camera=seen.camera,
+                        site=seen.site,
+                        fold=row["fold"],
+                    )
+                )
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from error
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(
+            f"{path}:{reader.line_num}: is not what a training writes: {error}"
+        ) from error
+    return cases
+
+
+def distinct_cases(model: Path) -> list[Case]:
+    """The same without duplicates, which would have one photograph count twice."""
+    seen = read_seen(model)
+    images = {photograph.image for photograph in seen}
+    again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
+    return [case for case in out_of_fold_cases(model) if case.image not in again]
+
+
+def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
+    """In the order of the columns `score0`, `score1` and so on."""
+    # A row that is too long has cells under no name.
+    columns = [name for name in row if name and name.startswith("score")]
+    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))

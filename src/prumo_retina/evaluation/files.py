@@ -29,60 +29,31 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.evaluation import Evaluation
 
-
+FORMAT = 1
+FOLDER = "evaluation"
 HEAT_MAPS_FOLDER = "heat-maps"
 
 
-def chosen_images(evaluation: Evaluation, request: str) -> list[str]:
-    """The requested photographs: `5` are the five most wrong, else names with commas."""
-    gradable = [case for case in evaluation.cases if case.is_gradable]
-    require_known_images(request, evaluation.material)
-    if request.isdecimal():
-        truths = np.array([case.is_referable for case in gradable])
-        wrong = np.abs(evaluation.decisions.probability - truths)
-        return [
-            gradable[place].image for place in np.argsort(-wrong, kind="stable")[: int(request)]
-        ]
-    return image_names(request)
+def write_evaluation(
+    evaluation: Evaluation, heat_maps: str, language: Language, progress: Progress
+) -> Path:
+    """Write figures, tables and the card; the folder that they are in.
 
-
-def write_heat_maps(
-    evaluation: Evaluation,
-    images: Sequence[str],
-    folder: Path,
-    language: Language,
-    progress: Progress,
-) -> list[Picture]:
-    """Ask the model once more for these, and write a picture for each."""
-    if not images or evaluation.material is None:
-        return []
-    entries = {entry.image: entry for entry in evaluation.material.gradable}
-    paths = [evaluation.material.image(entries[image]) for image in images]
-    found = score(evaluation.model, paths, heat_maps=True, progress=progress)
-    if found.heat_maps is None:
-        return []
-    pictures = []
-    for image, path, heat_map in zip(images, paths, found.heat_maps, strict=True):
-        written = write_overlay(folder / HEAT_MAPS_FOLDER / f"{image}.png", path, heat_map)
-        title = language.say(_title(evaluation, image))
-        pictures.append(Picture(f"{HEAT_MAPS_FOLDER}/{written.name}", title, written.read_bytes()))
-    return pictures
-
-
-def _title(evaluation: Evaluation, image: str) -> Message:
-    gradable = [case for case in evaluation.cases if case.is_gradable]
-    place = next(place for place, case in enumerate(gradable) if case.image == image)
-    return Message(
-        "{image}: true grade {grade}, probability of a referral {probability:.3f}",
-        {
-            "image": image,
-            "grade": gradable[place].grade,
-            "probability": float(evaluation.decisions.probability[place]),
-        },
-    )
-
-
-FORMAT = 1
+    `heat_maps` names photographs, or says how many of the most wrong ones are wanted.
+    """
+    folder = evaluation.model.path / FOLDER / evaluation.name
+    images = chosen_images(evaluation, heat_maps)
+    write_file(folder / "evaluation.json", json.dumps(document(evaluation), indent=1) + "\n")
+    write_file(folder / "predictions.csv", predictions(evaluation))
+    pictures = write_heat_maps(evaluation, images, folder, language, progress)
+    model_card = card(evaluation, pictures, language)
+    for section in model_card.sections:
+        for block in section.blocks:
+            if isinstance(block, Drawing):
+                write_file(folder / f"{block.figure.name}.svg", block.figure.svg + "\n")
+    write_file(folder / "card.md", markdown(model_card))
+    write_file(folder / "card.html", html(model_card))
+    return folder
 
 
 def document(evaluation: Evaluation) -> dict[str, Any]:
@@ -133,8 +104,8 @@ def predictions(evaluation: Evaluation) -> str:
     for case in evaluation.cases:
         row = [case.image, case.grade, _yes(case.is_gradable), case.fold]
         if case.is_gradable:
-            probability, told, referred = next(answers)
-            row += [f"{probability:.6f}", told if is_grade else "", *map(_yes, referred)]
+            probability, grade, referred = next(answers)
+            row += [f"{probability:.6f}", grade if is_grade else "", *map(_yes, referred)]
         else:
             row += ["", "", *[_yes(answer=True) for _ in points]]
         writer.writerow(row)
@@ -156,26 +127,50 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 (any part of a document)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-FOLDER = "evaluation"
+def chosen_images(evaluation: Evaluation, request: str) -> list[str]:
+    """The requested photographs: `5` are the five most wrong, else names with commas."""
+    gradable = [case for case in evaluation.cases if case.is_gradable]
+    require_known_images(request, evaluation.material)
+    if request.isdecimal():
+        truths = np.array([case.is_referable for case in gradable])
+        wrong = np.abs(evaluation.decisions.probability - truths)
+        return [
+            gradable[place].image for place in np.argsort(-wrong, kind="stable")[: int(request)]
+        ]
+    return image_names(request)
 
 
-def write_evaluation(
-    evaluation: Evaluation, heat_maps: str, language: Language, progress: Progress
-) -> Path:
-    """Write figures, tables and the card; the folder that they are in.
+def write_heat_maps(
+    evaluation: Evaluation,
+    images: Sequence[str],
+    folder: Path,
+    language: Language,
+    progress: Progress,
+) -> list[Picture]:
+    """Ask the model once more for these, and write a picture for each."""
+    if not images or evaluation.material is None:
+        return []
+    entries = {entry.image: entry for entry in evaluation.material.gradable}
+    paths = [evaluation.material.image(entries[image]) for image in images]
+    found = score(evaluation.model, paths, heat_maps=True, progress=progress)
+    if found.heat_maps is None:
+        return []
+    pictures = []
+    for image, path, heat_map in zip(images, paths, found.heat_maps, strict=True):
+        written = write_overlay(folder / HEAT_MAPS_FOLDER / f"{image}.png", path, heat_map)
+        title = language.say(_title(evaluation, image))
+        pictures.append(Picture(f"{HEAT_MAPS_FOLDER}/{written.name}", title, written.read_bytes()))
+    return pictures
 
-    `heat_maps` names photographs, or says how many of the most wrong ones are wanted.
-    """
-    folder = evaluation.model.path / FOLDER / evaluation.name
-    images = chosen_images(evaluation, heat_maps)
-    write_file(folder / "evaluation.json", json.dumps(document(evaluation), indent=1) + "\n")
-    write_file(folder / "predictions.csv", predictions(evaluation))
-    pictures = write_heat_maps(evaluation, images, folder, language, progress)
-    told = card(evaluation, pictures, language)
-    for section in told.sections:
-        for block in section.blocks:
-            if isinstance(block, Drawing):
-                write_file(folder / f"{block.figure.name}.svg", block.figure.svg + "\n")
-    write_file(folder / "card.md", markdown(told))
-    write_file(folder / "card.html", html(told))
-    return folder
+
+def _title(evaluation: Evaluation, image: str) -> Message:
+    gradable = [case for case in evaluation.cases if case.is_gradable]
+    place = next(place for place, case in enumerate(gradable) if case.image == image)
+    return Message(
+        "{image}: true grade {grade}, probability of a referral {probability:.3f}",
+        {
+            "image": image,
+            "grade": gradable[place].grade,
+            "probability": float(evaluation.decisions.probability[place]),
+        },
+    )

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from prumo_retina.fundus.preparation import Enhancement, Preparation
     from prumo_retina.photograph.pixels import Photograph
 
-
 LEAST_BRIGHTNESS = 40
 """Median of the brightest channel. The darkest of 428 photographs from a clinic (IDRiD) has 57."""
 MOST_SATURATED = 0.03
@@ -31,7 +30,6 @@ MOST_GRAIN = 1.3
 """Grain as a share of coarse detail; the most of those 428 is 0.75."""
 LEAST_VISIBLE = 0.75
 """Share of the fundus's disc. With top and bottom cut as cameras do, 0.92 is usual."""
-
 _SATURATED = 250
 """Of 255: scaling and compression move a level that was at its end by a few."""
 _FINEST_SIGMA = 0.0067
@@ -43,8 +41,83 @@ _MEDIAN_OF_NORMAL = 0.6745
 """Median distance from the mean, in standard deviations (Rousseeuw and Croux 1993)."""
 _JUDGED_PART = 0.85
 """Of the radius, away from the rim, which is sharp in every photograph."""
-
 NO_FUNDUS = Quality(Verdict.NO_FUNDUS, Message("no round, bright field on a darker background"))
+GRAHAM_WEIGHT = 4
+GRAHAM_GREY = 128
+GRAHAM_SIGMA = 1 / 30
+GRAHAM_KEPT = 0.9
+"""Weight of detail, level of no detail, and as shares of the radius the average's sigma and what is
+kept (B. Graham, Kaggle Diabetic Retinopathy Detection competition report, 2015)."""
+CLAHE_CLIP_LIMIT = 2.0
+CLAHE_TILES = 8
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a network sees of a photograph, and whether it may judge it."""
+
+    quality: Quality
+    circle: Circle | None = None
+    """In pixels of the whole photograph; None when no fundus was found."""
+    pixels: np.ndarray | None = None
+    """A square of RGB bytes; None when no fundus was found."""
+
+
+def prepared(photograph: Photograph, preparation: Preparation) -> Prepared:
+    """Find the fundus, cut it out, judge and enhance it."""
+    circle = find_fundus(photograph.pixels, preparation.method, photograph.scale)
+    if circle is None:
+        return Prepared(NO_FUNDUS)
+    fundus = cut_out(photograph.pixels, circle, preparation.size)
+    if preparation.size == JUDGED_SIZE:
+        quality = inspected(fundus)
+    else:
+        quality = inspected(cut_out(photograph.pixels, circle, JUDGED_SIZE))
+    pixels = enhanced(fundus, preparation.enhance)
+    return Prepared(quality, circle.scaled(1 / photograph.scale), pixels)
+
+
+def encoded(pixels: np.ndarray) -> bytes:
+    """A JPEG of the best quality, with every pixel's own colour and no metadata."""
+    jpeg: bytes = simplejpeg.encode_jpeg(
+        pixels, quality=100, colorspace="RGB", colorsubsampling="444"
+    )
+    return jpeg
+
+
+def enhanced(fundus: CutOut, enhancement: Enhancement) -> np.ndarray:
+    """The pixels of a fundus after an enhancement."""
+    if enhancement == "graham":
+        return _graham(fundus)
+    if enhancement == "clahe":
+        return _clahe(fundus)
+    return fundus.pixels
+
+
+def _graham(fundus: CutOut) -> np.ndarray:
+    """Four times the difference from the local average, around grey; grey where there is no fundus.
+
+    The average is over the fundus alone: over black too, cut edges would shine like lesions.
+    """
+    radius = len(fundus.pixels) / 2
+    visible = fundus.visible.astype(np.float32)
+    pixels = fundus.pixels.astype(np.float32)
+    sigma = GRAHAM_SIGMA * radius
+    share = cv2.GaussianBlur(visible, (0, 0), sigma)
+    average = cv2.GaussianBlur(pixels, (0, 0), sigma) / np.maximum(share, 1e-3)[..., None]
+    detail = GRAHAM_WEIGHT * (pixels - average) + GRAHAM_GREY
+    kept = fundus.visible & disc(len(pixels), GRAHAM_KEPT)
+    return np.where(kept[..., None], detail.round().clip(0, 255), GRAHAM_GREY).astype(np.uint8)
+
+
+def _clahe(fundus: CutOut) -> np.ndarray:
+    """Histograms of tiles evened out, up to a limit, in lightness alone (Zuiderveld 1994)."""
+    lab = cv2.cvtColor(fundus.pixels, cv2.COLOR_RGB2LAB)
+    evening = cv2.createCLAHE(CLAHE_CLIP_LIMIT, (CLAHE_TILES, CLAHE_TILES))
+    lab[..., 0] = evening.apply(lab[..., 0])
+    pixels = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
+    pixels[~fundus.visible] = 0
+    return pixels
 
 
 def inspected(fundus: CutOut) -> Quality:
@@ -181,81 +254,3 @@ def _inner_part(fundus: CutOut) -> np.ndarray:
     )
     part: np.ndarray = disc(size, _JUDGED_PART) & (far_from_border > 0)
     return part
-
-
-GRAHAM_WEIGHT = 4
-GRAHAM_GREY = 128
-GRAHAM_SIGMA = 1 / 30
-GRAHAM_KEPT = 0.9
-"""Weight of detail, level of no detail, and as shares of the radius the average's sigma and what is
-kept (B. Graham, Kaggle Diabetic Retinopathy Detection competition report, 2015)."""
-CLAHE_CLIP_LIMIT = 2.0
-CLAHE_TILES = 8
-
-
-def enhanced(fundus: CutOut, enhancement: Enhancement) -> np.ndarray:
-    """The pixels of a fundus after an enhancement."""
-    if enhancement == "graham":
-        return _graham(fundus)
-    if enhancement == "clahe":
-        return _clahe(fundus)
-    return fundus.pixels
-
-
-def _graham(fundus: CutOut) -> np.ndarray:
-    """Four times the difference from the local average, around grey; grey where there is no fundus.
-
-    The average is over the fundus alone: over black too, cut edges would shine like lesions.
-    """
-    radius = len(fundus.pixels) / 2
-    visible = fundus.visible.astype(np.float32)
-    pixels = fundus.pixels.astype(np.float32)
-    sigma = GRAHAM_SIGMA * radius
-    share = cv2.GaussianBlur(visible, (0, 0), sigma)
-    average = cv2.GaussianBlur(pixels, (0, 0), sigma) / np.maximum(share, 1e-3)[..., None]
-    detail = GRAHAM_WEIGHT * (pixels - average) + GRAHAM_GREY
-    kept = fundus.visible & disc(len(pixels), GRAHAM_KEPT)
-    return np.where(kept[..., None], detail.round().clip(0, 255), GRAHAM_GREY).astype(np.uint8)
-
-
-def _clahe(fundus: CutOut) -> np.ndarray:
-    """Histograms of tiles evened out, up to a limit, in lightness alone (Zuiderveld 1994)."""
-    lab = cv2.cvtColor(fundus.pixels, cv2.COLOR_RGB2LAB)
-    evening = cv2.createCLAHE(CLAHE_CLIP_LIMIT, (CLAHE_TILES, CLAHE_TILES))
-    lab[..., 0] = evening.apply(lab[..., 0])
-    pixels = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
-    pixels[~fundus.visible] = 0
-    return pixels
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What a network sees of a photograph, and whether it may judge it."""
-
-    quality: Quality
-    circle: Circle | None = None
-    """In pixels of the whole photograph; None when no fundus was found."""
-    pixels: np.ndarray | None = None
-    """A square of RGB bytes; None when no fundus was found."""
-
-
-def prepared(photograph: Photograph, preparation: Preparation) -> Prepared:
-    """Find the fundus, cut it out, judge and enhance it."""
-    circle = find_fundus(photograph.pixels, preparation.method, photograph.scale)
-    if circle is None:
-        return Prepared(NO_FUNDUS)
-    fundus = cut_out(photograph.pixels, circle, preparation.size)
-    if preparation.size == JUDGED_SIZE:
-        quality = inspected(fundus)
-    else:
-        quality = inspected(cut_out(photograph.pixels, circle, JUDGED_SIZE))
-    pixels = enhanced(fundus, preparation.enhance)
-    return Prepared(quality, circle.scaled(1 / photograph.scale), pixels)
-
-
-def encoded(pixels: np.ndarray) -> bytes:
-    """A JPEG of the best quality, with every pixel's own colour and no metadata."""
-    jpeg: bytes = simplejpeg.encode_jpeg(
-        pixels, quality=100, colorspace="RGB", colorsubsampling="444"
-    )
-    return jpeg

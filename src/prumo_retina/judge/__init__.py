@@ -36,10 +36,78 @@ if TYPE_CHECKING:
     from prumo_retina.model import OperatingPoint, Task
     from prumo_serve.estimates import Estimate
 
-
 COLUMNS = ("camera", "site", "fold")
 FEWEST = 10
 """With fewer of one class, one photograph moves a rate by more than ten percentage points."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """Figures with their intervals; those of grades only where the model tells grades."""
+
+    photographs: int
+    patients: int | None
+    """None where nobody knows the patients."""
+    grade_counts: dict[int, int]
+    ungradable: Estimate
+    """The share of photographs that nobody can judge."""
+    auc: Estimate
+    roc: RocCurve
+    points: tuple[PointRates, ...]
+    calibration: Calibration
+    uncalibrated: Calibration
+    """The same before temperature scaling."""
+    grades: GradeJudgement | None
+    groups: tuple[GroupTable, ...]
+
+
+@dataclass(frozen=True)
+class GradeJudgement:
+    """How well the five grades were told."""
+
+    kappa: Estimate
+    """Quadratic weighted."""
+    accuracy: Estimate
+    confusion: NDArray[np.intp]
+    """A row for each true grade, a column for each that was told."""
+
+
+def judged(
+    cases: Sequence[Case],
+    decisions: Decisions,
+    task: Task,
+    points: Sequence[OperatingPoint],
+    default_point: str,
+) -> Judgement:
+    """Judge decisions, which stand in the order of the gradable cases; all others are referred."""
+    gradable = [case for case in cases if case.is_gradable]
+    referable, patients = [case.is_referable for case in gradable], patients_of(gradable)
+    everybody = patients_of(cases)
+    counts = Counter(case.grade for case in cases)
+    return Judgement(
+        photographs=len(cases),
+        patients=None if everybody is None else len(set(everybody) - {""}),
+        grade_counts={int(grade): counts[grade] for grade in Grade},
+        ungradable=rate([not case.is_gradable for case in cases], everybody),
+        auc=auc(decisions.probability, referable, patients),
+        roc=roc_curve(decisions.probability, referable),
+        points=tuple(point_rates(cases, decisions.referred(point.name), point) for point in points),
+        calibration=calibration(decisions.probability, referable, patients),
+        uncalibrated=calibration(decisions.uncalibrated, referable, patients),
+        grades=_grade_judgement(gradable) if task == "grade" else None,
+        groups=group_tables(cases, decisions, default_point),
+    )
+
+
+def _grade_judgement(gradable: Sequence[Case]) -> GradeJudgement:
+    """Of the most likely grade, which no temperature changes."""
+    true, told = grades_of(gradable), scores_of(gradable).argmax(axis=1)
+    patients = patients_of(gradable)
+    return GradeJudgement(
+        kappa=quadratic_kappa(told, true, patients),
+        accuracy=rate(told == true, patients),
+        confusion=confusion(true, told),
+    )
 
 
 @dataclass(frozen=True)
@@ -118,73 +186,4 @@ def _group(
         auc=auc(probability, truths, patients_of(gradable)) if min(classes) else None,
         rates=rates(gradable, referred),
         is_small=min(classes) < FEWEST,
-    )
-
-
-@dataclass(frozen=True)
-class GradeJudgement:
-    """How well the five grades were told."""
-
-    kappa: Estimate
-    """Quadratic weighted."""
-    accuracy: Estimate
-    confusion: NDArray[np.intp]
-    """A row for each true grade, a column for each that was told."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """Figures with their intervals; those of grades only where the model tells grades."""
-
-    photographs: int
-    patients: int | None
-    """None where nobody knows the patients."""
-    grade_counts: dict[int, int]
-    ungradable: Estimate
-    """The share of photographs that nobody can judge."""
-    auc: Estimate
-    roc: RocCurve
-    points: tuple[PointRates, ...]
-    calibration: Calibration
-    uncalibrated: Calibration
-    """The same before temperature scaling."""
-    grades: GradeJudgement | None
-    groups: tuple[GroupTable, ...]
-
-
-def judged(
-    cases: Sequence[Case],
-    decisions: Decisions,
-    task: Task,
-    points: Sequence[OperatingPoint],
-    default_point: str,
-) -> Judgement:
-    """Judge decisions, which stand in the order of the gradable cases; all others are referred."""
-    gradable = [case for case in cases if case.is_gradable]
-    referable, patients = [case.is_referable for case in gradable], patients_of(gradable)
-    everybody = patients_of(cases)
-    counts = Counter(case.grade for case in cases)
-    return Judgement(
-        photographs=len(cases),
-        patients=None if everybody is None else len(set(everybody) - {""}),
-        grade_counts={int(grade): counts[grade] for grade in Grade},
-        ungradable=rate([not case.is_gradable for case in cases], everybody),
-        auc=auc(decisions.probability, referable, patients),
-        roc=roc_curve(decisions.probability, referable),
-        points=tuple(point_rates(cases, decisions.referred(point.name), point) for point in points),
-        calibration=calibration(decisions.probability, referable, patients),
-        uncalibrated=calibration(decisions.uncalibrated, referable, patients),
-        grades=_grade_judgement(gradable) if task == "grade" else None,
-        groups=group_tables(cases, decisions, default_point),
-    )
-
-
-def _grade_judgement(gradable: Sequence[Case]) -> GradeJudgement:
-    """Of the most likely grade, which no temperature changes."""
-    true, told = grades_of(gradable), scores_of(gradable).argmax(axis=1)
-    patients = patients_of(gradable)
-    return GradeJudgement(
-        kappa=quadratic_kappa(told, true, patients),
-        accuracy=rate(told == true, patients),
-        confusion=confusion(true, told),
     )

@@ -18,7 +18,12 @@ from prumo.machine.cpu import read_cpu
 from prumo.message import Series
 from prumo.report.file import write_file
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_retina.dataset.folder import find_photographs, with_unread_kinds, without_suffix
+from prumo_retina.dataset.folder import (
+    find_photographs,
+    shortened,
+    with_unread_kinds,
+    without_suffix,
+)
 from prumo_retina.fundus.preparation import Quality, Verdict
 from prumo_retina.fundus.prepared import encoded, prepared
 from prumo_retina.grade import Grade, Urgency, threat_probability, urgency_of
@@ -39,42 +44,13 @@ if TYPE_CHECKING:
     from prumo_retina.scoring import Scores
 
 
-# File systems take 255 bytes; what is told of a heat map and of its writing comes after it.
-_NAME_BYTES = 200
-
-
-def write_overlay(path: Path, jpeg: Path, heat_map: np.ndarray) -> Path:
-    """Write a prepared photograph with its heat map as PNG, without any metadata; its path."""
-    pixels = simplejpeg.decode_jpeg(jpeg.read_bytes(), colorspace="RGB")
-    picture = cv2.cvtColor(overlay(pixels, heat_map), cv2.COLOR_RGB2BGR)
-    _, png = cv2.imencode(".png", picture)
-    return write_file(path, png.tobytes())
-
-
-def overlay_names(files: Sequence[Path]) -> list[str]:
-    """A file name for the heat map of each file: files of one name are told apart by a number."""
-    seen: Counter[str] = Counter()
-    names = []
-    for file in files:
-        name = _short(without_suffix(file.name))
-        seen[name.lower()] += 1
-        count = seen[name.lower()]
-        names.append(f"{name}-heat-map{'' if count == 1 else f'-{count}'}.png")
-    return names
-
-
-def _short(name: str) -> str:
-    data = os.fsencode(name)
-    return name if len(data) <= _NAME_BYTES else data[:_NAME_BYTES].decode("utf-8", "ignore")
-
-
 @dataclass(frozen=True)
 class Prediction:
     """The answer for one photograph; one that cannot be judged is referred without a grade."""
 
     file: Path
     eye: str
-    """`L`, `R`, or empty when the file does not tell."""
+    """`L`, `R`, or empty when the file does not say."""
     quality: Quality
     refer: bool
     urgency: Urgency
@@ -98,7 +74,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Wish:
+class Request:
     """How predictions are to be made."""
 
     threshold: Threshold
@@ -108,15 +84,15 @@ class Wish:
 
 
 def predict(
-    model: ModelFolder, files: Sequence[Path], wish: Wish, progress: Progress
+    model: ModelFolder, files: Sequence[Path], request: Request, progress: Progress
 ) -> list[Prediction]:
     """One answer for each file, in their order, also for files that cannot be read.
 
     Raises:
-        StorageError: Heat maps are wished for where no folder can be.
+        StorageError: Heat maps are requested where no folder can be made.
     """
-    if wish.heat_maps is not None:
-        _make_folder(wish.heat_maps)
+    if request.heat_maps is not None:
+        _make_folder(request.heat_maps)
     # Photographs of patients stay in a folder that only this user can open, and go at the end.
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="prumo-eyes-") as scratch:
         seen = list(_prepare_all(files, model.description.preparation, Path(scratch), progress))
@@ -124,13 +100,13 @@ def predict(
         scores = score(
             model,
             [item.jpeg for item in judged if item.jpeg],
-            heat_maps=wish.heat_maps is not None,
-            device=wish.device,
+            heat_maps=request.heat_maps is not None,
+            device=request.device,
             progress=progress,
         )
-        heat_maps = _write_heat_maps(judged, scores, wish.heat_maps, progress)
+        heat_maps = _write_heat_maps(judged, scores, request.heat_maps, progress)
     answers = dict(zip((item.file for item in judged), _answers(model, scores), strict=True))
-    return [_prediction(item, answers.get(item.file), wish, heat_maps) for item in seen]
+    return [_prediction(item, answers.get(item.file), request, heat_maps) for item in seen]
 
 
 @dataclass(frozen=True)
@@ -224,11 +200,11 @@ def _answers(model: ModelFolder, scores: Scores) -> list[_Answer]:
 
 
 def _prediction(
-    seen: _Seen, answer: _Answer | None, wish: Wish, heat_maps: dict[Path, Path]
+    seen: _Seen, answer: _Answer | None, request: Request, heat_maps: dict[Path, Path]
 ) -> Prediction:
     if answer is None:
         return Prediction(seen.file, seen.eye, seen.quality, refer=True, urgency=Urgency.UNGRADABLE)
-    refer = wish.threshold.refers(answer.probability)
+    refer = request.threshold.refers(answer.probability)
     return Prediction(
         file=seen.file,
         eye=seen.eye,
@@ -305,3 +281,23 @@ def _found(path: Path, left_out: Path | None) -> GivenPhotographs:
     others = [*folder.tables, *(path / name for name in folder.others)]
     names = [*map(printable, others), *map(printable, folder.left_out)]
     return GivenPhotographs(tuple(folder.photographs.values()), tuple(names))
+
+
+def write_overlay(path: Path, jpeg: Path, heat_map: np.ndarray) -> Path:
+    """Write a prepared photograph with its heat map as PNG, without any metadata; its path."""
+    pixels = simplejpeg.decode_jpeg(jpeg.read_bytes(), colorspace="RGB")
+    picture = cv2.cvtColor(overlay(pixels, heat_map), cv2.COLOR_RGB2BGR)
+    _, png = cv2.imencode(".png", picture)
+    return write_file(path, png.tobytes())
+
+
+def overlay_names(files: Sequence[Path]) -> list[str]:
+    """A file name for the heat map of each file: files of one name get a number."""
+    seen: Counter[str] = Counter()
+    names = []
+    for file in files:
+        name = shortened(without_suffix(file.name))
+        seen[name.lower()] += 1
+        count = seen[name.lower()]
+        names.append(f"{name}-heat-map{'' if count == 1 else f'-{count}'}.png")
+    return names

@@ -148,7 +148,7 @@ def notes(report: PredictionReport) -> list[Message]:
         "threshold": threshold.value,
         "point": point_title(threshold.point),
     }
-    told = [
+    lines = [
         Message(
             "Model {name}, version {version}; refers from a probability of {threshold:.3f} on "
             "(operating point {point})."
@@ -171,13 +171,13 @@ def notes(report: PredictionReport) -> list[Message]:
         ),
     ]
     if any(prediction.heat_map for prediction in report.predictions):
-        told.append(
+        lines.append(
             Message(
                 "A heat map shows where a photograph spoke for a referral, in colours relative to "
                 "that photograph; it does not outline lesions."
             )
         )
-    return told
+    return lines
 
 
 def _entry(prediction: Prediction, language: Language) -> dict[str, Any]:
@@ -212,9 +212,9 @@ def _reason(prediction: Prediction, language: Language) -> str:
 
 
 def _quality(prediction: Prediction, language: Language) -> str:
-    told = language.say(prediction.quality.verdict.label)
+    label = language.say(prediction.quality.verdict.label)
     reason = _reason(prediction, language)
-    return f"{told}: {reason}" if reason else told
+    return f"{label}: {reason}" if reason else label
 
 
 def _probability(value: float | None, language: Language) -> str:

