@@ -1,7 +1,13 @@
-"""The fundus as the largest outer contour, after Voets, Møllersen and Bongo (PLOS ONE, 2019).
+"""Two ways to find the fundus in a photograph: by its outer contour, or by its rim.
 
-Their steps on any scale: raise the contrast, grey, outer contours, the largest of them; the radius
-is that of its minimum enclosing circle, the centre that of its moments.
+The contour is that of Voets, Møllersen and Bongo (PLOS ONE, 2019), on any scale: raise the
+contrast, grey, outer contours, the largest of them; the radius is that of its minimum enclosing
+circle, the centre that of its moments.
+
+The rim is the circle that most of its points lie on, however bright each part of it is. Seen from
+outside, the first pixels above some level of brightness are on the rim, but for haze, letters and
+shadows. These move with the level and the rim stays: the circle that most of the pixels agree on
+over several levels is the fundus. The steepest descents of brightness place it finely.
 """
 
 from __future__ import annotations

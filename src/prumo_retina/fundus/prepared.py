@@ -1,4 +1,8 @@
-"""Ways to even out light and contrast of a fundus before a network sees it."""
+"""A photograph prepared for a network: the fundus cut out, its quality judged, its light evened out.
+
+Quality is measured on the fundus alone, scaled to one size: neither the camera's resolution nor
+the size that a network wants changes a verdict.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""JPEG, decoded by libjpeg-turbo directly at a half, a quarter or an eighth of its size."""
+"""Pixels of JPEG, PNG and TIFF files, no larger than wanted.
+
+JPEG is decoded by libjpeg-turbo directly at a half, a quarter or an eighth of its size.
+"""
 
 from __future__ import annotations
 

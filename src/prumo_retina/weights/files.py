@@ -1,4 +1,9 @@
-"""Weights in files of Keras, ONNX and PyTorch. Only numbers are read; nothing is executed."""
+"""Weights in files of Keras, ONNX and PyTorch. Only numbers are read; nothing is executed.
+
+A model's code and configuration, which Keras would run, stay untouched. A state dict of PyTorch is
+a pickle, which could call anything: PyTorch itself reads it in its own environment, and only
+tensors come out. A safetensors file holds nothing but numbers and is read here.
+"""
 
 from __future__ import annotations
 
