@@ -65,7 +65,7 @@ def training_photographs(data: Path) -> Iterator[Seen]:
 
 
 _LINES = 10
-"""About so many epochs of a training are told for good, so that a log shows life."""
+"""About so many epochs of a training stay in a log, which shows that it goes on."""
 _LEAST_SECONDS_BETWEEN_LINES = 5.0
 
 
@@ -81,7 +81,7 @@ class TrainingNews:
         progress.show("starting TensorFlow")
 
     def hear(self, event: Event) -> None:
-        """Tell what is worth telling; other events pass."""
+        """Report the events that matter to a reader; others pass."""
         kind = event["event"]
         if kind == "ready":
             self._progress.show("preparing the training")

@@ -191,7 +191,7 @@ def test_a_fundus_has_the_very_pixels_that_a_prediction_sees(
     monkeypatch.setattr(prediction, "score", score)
     told_by = ModelDescription.model_validate(description("referral", b"never loaded"))
     model = ModelFolder(tmp_path, told_by)
-    (told,) = prediction.predict(model, [file], prediction.Wish(Threshold(0.5)), Silent())
+    (told,) = prediction.predict(model, [file], prediction.Request(Threshold(0.5)), Silent())
     size = model.description.preparation.size
     served = preprocessing(
         manifest(fundus_way(**model.description.preparation.model_dump()), height=size, width=size)

@@ -87,7 +87,7 @@ def test_what_is_no_grade_is_refused(wrong: float) -> None:
 
 
 def test_lists_of_different_length_are_refused() -> None:
-    with pytest.raises(DataError, match="3 grades were told for 2 true ones"):
+    with pytest.raises(DataError, match="3 grades were given for 2 true ones"):
         quadratic_kappa([0, 1, 2], [0, 1])
 
 

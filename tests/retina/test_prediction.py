@@ -19,7 +19,7 @@ from prumo.report.language import language
 from prumo_retina.fundus.preparation import Quality, Verdict
 from prumo_retina.grade import Grade, Threshold, Urgency, urgency_of
 from prumo_retina.model import ModelDescription, ModelFolder
-from prumo_retina.prediction import Prediction, Wish, predict
+from prumo_retina.prediction import Prediction, Request, predict
 from prumo_retina.prediction.report import (
     COLUMNS,
     PredictionReport,
@@ -31,14 +31,14 @@ from support.fundus_factory import fundus, write_photograph
 from support.heard_progress import Heard
 from support.retina_networks import description
 
-WISH = Wish(Threshold(0.3, "high_sensitivity"))
+REQUEST = Request(Threshold(0.3, "high_sensitivity"))
 NETWORK = b"never loaded"
 
 
 def test_only_ungradable_photographs_are_answered_without_the_network(tmp_path: Path) -> None:
     dark = write_photograph(tmp_path / "dark.jpg", fundus(400, 300, brightness=0.05))
     heard = Heard()
-    answers = predict(model(), [dark, not_a_photograph(tmp_path)], WISH, heard)
+    answers = predict(model(), [dark, not_a_photograph(tmp_path)], REQUEST, heard)
     assert [answer.refer for answer in answers] == [True, True]
     assert answers[1].quality.verdict is Verdict.UNREADABLE
     assert "ilegível: não é uma fotografia: não é JPEG" in printed(report(*answers), "pt-BR")
@@ -48,16 +48,16 @@ def test_only_ungradable_photographs_are_answered_without_the_network(tmp_path: 
 def test_a_photograph_with_pages_that_nobody_looked_at_says_so(tmp_path: Path) -> None:
     dark = Image.fromarray(fundus(400, 300, brightness=0.05).pixels)
     dark.save(tmp_path / "two.tif", save_all=True, append_images=[dark])
-    answers = predict(model(), [tmp_path / "two.tif"], WISH, Silent())
+    answers = predict(model(), [tmp_path / "two.tif"], REQUEST, Silent())
     (told,) = predictions_document(report(*answers), language("en"))["predictions"]
     assert told["quality"] == "too_dark"
     assert told["reason"].endswith("; has several pages: only the first is read")
 
 
 def test_where_nothing_can_be_read_everything_is_referred(tmp_path: Path) -> None:
-    wish = Wish(WISH.threshold, heat_maps=tmp_path / "maps")
+    request = Request(REQUEST.threshold, heat_maps=tmp_path / "maps")
     heard = Heard()
-    answers = predict(model(), [not_a_photograph(tmp_path), tmp_path / "gone.jpg"], wish, heard)
+    answers = predict(model(), [not_a_photograph(tmp_path), tmp_path / "gone.jpg"], request, heard)
     assert [answer.urgency for answer in answers] == [Urgency.UNGRADABLE] * 2
     assert [str(answer.quality.reason) for answer in answers] == [
         "is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM",
@@ -170,7 +170,7 @@ def printed(shown: PredictionReport, tag: str = "en") -> str:
 
 
 def report(*predictions: Prediction, task: str = "grade") -> PredictionReport:
-    return PredictionReport(predictions, model(task), WISH.threshold)
+    return PredictionReport(predictions, model(task), REQUEST.threshold)
 
 
 def model(task: str = "grade") -> ModelFolder:

@@ -1,4 +1,4 @@
-"""A photograph prepared for a network: the fundus cut out, its quality judged, its light evened out.
+"""A photograph prepared for a network: the fundus cut out, its quality judged, light evened out.
 
 Quality is measured on the fundus alone, scaled to one size: neither the camera's resolution nor
 the size that a network wants changes a verdict.

@@ -63,13 +63,13 @@ class Judgement:
 
 @dataclass(frozen=True)
 class GradeJudgement:
-    """How well the five grades were told."""
+    """How well the five grades were answered."""
 
     kappa: Estimate
     """Quadratic weighted."""
     accuracy: Estimate
     confusion: NDArray[np.intp]
-    """A row for each true grade, a column for each that was told."""
+    """A row for each true grade, a column for each answer."""
 
 
 def judged(

@@ -255,7 +255,7 @@ def _classes(
     if task == "referral":
         table = np.hstack([np.zeros_like(table), table])
         truths = (truths >= REFERABLE_FROM).astype(np.intp)
-    if len(np.unique(truths)) < 2:  # noqa: PLR2004 (one class cannot be told from another)
+    if len(np.unique(truths)) < 2:  # noqa: PLR2004 (there is only one class)
         raise DataError(
             "a temperature needs photographs of at least two classes; "
             f"there are {len(truths)} photographs, all of one class"

@@ -215,12 +215,12 @@ def auc(
 
 
 def quadratic_kappa(
-    told: ArrayLike,
+    answered: ArrayLike,
     true: ArrayLike,
     patients: ArrayLike | None = None,
     confidence: float = DEFAULT_CONFIDENCE,
 ) -> Estimate:
-    """Cohen's kappa with quadratic weights, between the grades that a model told and the true ones.
+    """Cohen's kappa with quadratic weights, between a model's grades and the true ones.
 
     A miss by two grades counts four times as much as one by one.
 
@@ -228,9 +228,9 @@ def quadratic_kappa(
     any; the interval is symmetric in Fisher's z, so that it stays below 1. Without any spread in
     the grades there is no kappa: the value is not a number.
     """
-    rows, columns = checked_grades(true), checked_grades(told)
+    rows, columns = checked_grades(true), checked_grades(answered)
     if len(rows) != len(columns):
-        raise DataError(f"{len(columns)} grades were told for {len(rows)} true ones")
+        raise DataError(f"{len(columns)} grades were given for {len(rows)} true ones")
     n = len(rows)
     shares = confusion(rows, columns) / max(n, 1)
     influence, kappa = _linearized(shares)
@@ -246,9 +246,9 @@ def quadratic_kappa(
     return Estimate(kappa, tanh(atanh(kappa) - half), tanh(atanh(kappa) + half), n, method)
 
 
-def confusion(true: ArrayLike, told: ArrayLike) -> NDArray[np.intp]:
-    """Counts of photographs: a row for each true grade, a column for each that was told."""
-    cells = checked_grades(true) * GRADE_COUNT + checked_grades(told)
+def confusion(true: ArrayLike, answered: ArrayLike) -> NDArray[np.intp]:
+    """Counts of photographs: a row for each true grade, a column for each answered."""
+    cells = checked_grades(true) * GRADE_COUNT + checked_grades(answered)
     counts = np.bincount(cells, minlength=GRADE_COUNT**2)
     return counts.reshape(GRADE_COUNT, GRADE_COUNT)
 
@@ -257,11 +257,11 @@ def _linearized(shares: NDArray[np.float64]) -> tuple[NDArray[np.float64], float
     """What a photograph in each cell adds to kappa, to first order; and kappa itself."""
     grades = np.arange(GRADE_COUNT)
     weights = (grades[:, None] - grades[None, :]) ** 2 / (GRADE_COUNT - 1) ** 2
-    true, told = shares.sum(axis=1), shares.sum(axis=0)
-    observed, expected = float((weights * shares).sum()), float(true @ weights @ told)
+    true, answered = shares.sum(axis=1), shares.sum(axis=0)
+    observed, expected = float((weights * shares).sum()), float(true @ weights @ answered)
     if expected == 0:
         return np.zeros_like(shares), None
-    expected_of_row, expected_of_column = weights @ told, true @ weights
+    expected_of_row, expected_of_column = weights @ answered, true @ weights
     shift = expected_of_row[:, None] + expected_of_column[None, :] - 2 * expected
     influence = -(weights - observed) / expected + observed * shift / expected**2
     return influence, 1 - observed / expected
