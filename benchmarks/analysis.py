@@ -83,7 +83,7 @@ def analysed(folder: Path) -> dict[str, float]:
     assert report.fits
     assert report.convergences
     over_time = results.usage_over_time()
-    resources = {str(title): columns for title, columns in resources_of(over_time.columns)}
+    resources = resources_of(over_time.columns)
     usage_by_scenario(over_time, report.runs, resources)
     seconds = time.perf_counter() - began
     memory = memory_bytes()

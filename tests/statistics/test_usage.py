@@ -46,7 +46,7 @@ def test_the_gpus_of_a_machine_count_together() -> None:
 
     found = resources_of([*columns, "tree_cpu_percent", "gpu0_power_watts"])
 
-    assert {str(title): names for title, names in found} == {
+    assert found == {
         "memory": ["memory_percent"],
         "GPU": ["gpu0_percent", "gpu1_percent"],
         "GPU memory": ["gpu0_memory_percent"],

@@ -17,11 +17,10 @@ from rich.table import Table
 
 from prumo.cli.console import shown_progress, table_console
 from prumo.cli.options import language_option, load_study, scale_option
-from prumo.forecast.accuracy import check_sentences
 from prumo.forecast.document import FORECAST_FILE, Span
 from prumo.forecast.study_forecast import outlook
 from prumo.quantity import MISSING, Quantity
-from prumo.report.forecast import estimate_of, forecast_sentences
+from prumo.report.forecast import check_sentences, estimate_of, forecast_sentences
 from prumo.run.events import Activity, Remark
 from prumo.run.study_run import default_results
 from prumo.study import level_text, plan_of

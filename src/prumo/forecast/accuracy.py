@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from prumo.message import Message, counted
 from prumo.money.cost import cost_settings, priced
 from prumo.money.kept_prices import rates_of
-from prumo.quantity import Estimate, Quantity
-from prumo.report.forecast import DIGITS
 from prumo.results.record import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo.forecast.document import Forecast, Span
     from prumo.results.record import RunRecord
     from prumo.results.tables import Results
@@ -57,52 +52,6 @@ def forecast_against_fact(forecast: Forecast, results: Results) -> pl.DataFrame:
         total = _row(TOTAL, len(whole), forecast.seconds, sum(whole))
         rows.append(total | _money(forecast, results))
     return pl.DataFrame(rows, schema=COLUMNS)
-
-
-def check_sentences(table: pl.DataFrame) -> list[Message]:
-    """How good the forecast was; nothing while no run has finished."""
-    scenarios = table.filter(pl.col("scenario") != TOTAL)
-    if scenarios.is_empty():
-        return []
-    said = [
-        Message(
-            "In {inside} of {count} the mean time of a run came to lie in its interval.",
-            {
-                "inside": int(scenarios["inside"].sum()),
-                "count": counted(scenarios.height, "scenario"),
-            },
-        )
-    ]
-    for row in table.filter(pl.col("scenario") == TOTAL).iter_rows(named=True):
-        values = {
-            "fact": Quantity(row["fact_seconds"], "s"),
-            "forecast": Estimate(
-                row["forecast_seconds"], row["low_seconds"], row["high_seconds"], "s", DIGITS
-            ),
-        }
-        if row["inside"]:
-            said.append(Message("All runs took {fact}; the forecast was {forecast}.", values))
-        else:
-            said.append(
-                Message(
-                    "All runs took {fact}, outside of the interval of the forecast, {forecast}.",
-                    values,
-                )
-            )
-        if row["fact_cost"] is not None:
-            said.append(_cost_sentence(row))
-    return said
-
-
-def _cost_sentence(row: Mapping[str, Any]) -> Message:
-    low, high, currency = row["low_cost"], row["high_cost"], row["currency"]
-    values = {
-        "fact": Quantity(row["fact_cost"], currency),
-        "forecast": Estimate(row["forecast_cost"], low, high, currency, DIGITS),
-    }
-    if low <= row["fact_cost"] <= high:
-        return Message("They cost {fact}; the forecast was {forecast}.", values)
-    return Message("They cost {fact}, outside of the interval of the forecast, {forecast}.", values)
 
 
 def _facts(forecast: Forecast, results: Results) -> dict[str, list[float]]:

@@ -186,19 +186,17 @@ def machine_sentences(
     """How machines that did the same work compare, in cost and in time.
 
     At one price for all, amounts are of a machine that some did not run on: only time is told.
-    Machines that were one computer are not compared, and that is told instead.
+    Machines that were one computer are not compared.
     """
     aspects = {Aspect.TIME: costing.time_metric}
     if money is not None and len(set(costing.rates.values())) > 1:
         aspects = {Aspect.COST: money, **aspects}
-    told = [shared.message() for shared in costing.same_computers]
-    told += [
+    return [
         ratio.message()
         for aspect, metric in aspects.items()
         for ratio in machine_ratios(costing.runs, factors, metric, aspect, confidence)
         if not any(ratio.machines <= set(shared.labels) for shared in costing.same_computers)
     ]
-    return told
 
 
 def machine_ratios(

@@ -11,8 +11,9 @@ from rich.text import Text
 from prumo.message import Message, listed
 from prumo.money.advice import Strategy, advise
 from prumo.money.cost import cost_metric
-from prumo.money.difference import Aspect, by_work, chance, machine_sentences, work_factors
+from prumo.money.difference import Aspect, by_work, chance, work_factors
 from prumo.quantity import Estimate, Quantity
+from prumo.report.cost import machine_comparisons
 from prumo.report.label import levels_label, scenario_label
 from prumo.statistics.effect import varying
 
@@ -271,7 +272,7 @@ def advice_report(
         sentences = advice_sentences(advice, Wording(_labels(runs, choices), currency or ""))
         title = levels_label(runs.row(0, named=True), work) if runs.height else ""
         answers.append(Answer(title, advice, tuple(sentences)))
-    remarks = machine_sentences(costing, factors, money, need.confidence)
+    remarks = machine_comparisons(costing, factors, money, need.confidence)
     remarks += costing.remarks() if money else [*costing.notes, NO_PRICE]
     return AdviceReport(tuple(answers), currency, tuple(remarks), tuple(costing.sources()))
 

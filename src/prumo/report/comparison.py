@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message, listed
+from prumo.message import Message
 from prumo.money.cost import kept_costing
 from prumo.quantity import MISSING
 from prumo.report.comparison_sentences import (
@@ -22,6 +22,7 @@ from prumo.report.comparison_sentences import (
     verdict_word,
 )
 from prumo.report.content import headline_metrics
+from prumo.report.find_warnings import unproven_message
 from prumo.report.label import levels_label
 from prumo.results.column import free_name
 from prumo.statistics.comparison import compare
@@ -148,12 +149,9 @@ def _metric(results: Results, costing: Costing, asked: str | None) -> str:
 
 
 def _unproven(results: Results, factor: str) -> Iterator[Message]:
-    names = unproven(results.records, results.equality) if factor == "framework" else []
-    if names:
-        yield Message(
-            "Nothing proves that frameworks train the same network: {names}.",
-            {"names": listed(names)},
-        )
+    networks = unproven(results.records, results.equality) if factor == "framework" else []
+    if networks:
+        yield unproven_message(networks)
 
 
 def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Table:

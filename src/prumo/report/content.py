@@ -13,8 +13,7 @@ from prumo.forecast.document import read_forecast
 from prumo.money.cost import kept_costing
 from prumo.money.kept_prices import named_prices
 from prumo.report.cost import cost_report
-from prumo.report.evidence import Evidence
-from prumo.report.warnings import find_warnings
+from prumo.report.find_warnings import Evidence, find_warnings
 from prumo.results.record import Verdict
 from prumo.statistics.convergence import convergences, losses_of
 from prumo.statistics.effect import is_balanced, main_effects, varying

@@ -9,10 +9,9 @@ import polars as pl
 
 from prumo.message import Message, listed
 from prumo.quantity import Estimate, Quantity
-from prumo.report.label import SEPARATOR, levels_label
+from prumo.report.label import SEPARATOR, levels_label, metric_title
 from prumo.report.scenario_table import Cell, cell
 from prumo.statistics.convergence import FEWEST_STEPS
-from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +60,7 @@ def _ends(convergence: Convergence) -> Iterator[Message]:
         yield Message(
             "{metric}: from {least} ({first}) to {most} ({last}).",
             {
-                "metric": metric_of(name).title,
+                "metric": metric_title(name),
                 "least": _told(least),
                 "first": least["scenario"],
                 "most": _told(most),
@@ -123,7 +122,7 @@ def _table(found: Convergence, report: Report, language: Language) -> Convergenc
         rows.append(ConvergenceRow(str(scenario), levels, cells))
     return ConvergenceTable(
         title=_title(found),
-        heads=[language.told(metric_of(metric).title) for metric in metrics],
+        heads=[language.told(metric_title(metric)) for metric in metrics],
         rows=rows,
         remarks=convergence_sentences(found),
     )

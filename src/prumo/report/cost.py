@@ -13,7 +13,8 @@ from rich.text import Text
 from prumo.message import Message
 from prumo.money.difference import machine_sentences
 from prumo.money.pareto import pareto, pareto_sentences
-from prumo.report.label import levels_label
+from prumo.report.find_warnings import same_computer_message
+from prumo.report.label import levels_label, metric_title
 from prumo.statistics.effect import varying
 from prumo.statistics.metric import Kind, metric_of
 from prumo.statistics.summary import summarise
@@ -54,7 +55,7 @@ class CostReport:
     def machine_sentences(self) -> list[Message]:
         """By how much machines differ in cost and in time for the same work."""
         money = self.costing.cost_metric
-        return machine_sentences(self.costing, self.factors, money, self.confidence)
+        return machine_comparisons(self.costing, self.factors, money, self.confidence)
 
     def totals(self) -> list[Message]:
         """What all runs cost together, with the price where it was asked for."""
@@ -102,6 +103,14 @@ def cost_report(
         summary=summarise(costing.runs, factors, metrics, confidence),
         points=points,
     )
+
+
+def machine_comparisons(
+    costing: Costing, factors: Sequence[str], money: str | None, confidence: float
+) -> list[Message]:
+    """Which machines were one computer, and how the others compare in cost and in time."""
+    shared = [same_computer_message(computer) for computer in costing.same_computers]
+    return [*shared, *machine_sentences(costing, factors, money, confidence)]
 
 
 def print_costs(reports: Sequence[CostReport], console: Console, language: Language) -> None:
@@ -204,7 +213,7 @@ def _shown(costing: Costing) -> Iterator[list[str]]:
 
 def _heading(metric: str, language: Language) -> str:
     known = metric_of(metric)
-    title = language.told(known.title)
+    title = language.told(metric_title(known.name))
     return f"{title} ({known.unit})" if known.kind is Kind.MONEY else title
 
 

@@ -9,7 +9,7 @@ from prumo.report.cost import cost_document
 from prumo.report.profile import profile_document
 from prumo.report.scaling import scaling_document
 from prumo.report.sentence import sentences
-from prumo.report.variation_table import variation_document
+from prumo.report.variation import variation_document
 
 if TYPE_CHECKING:
     from prumo.report.content import Report

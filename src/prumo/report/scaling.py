@@ -9,7 +9,7 @@ import polars as pl
 
 from prumo.message import Message, Series
 from prumo.quantity import Estimate, Quantity
-from prumo.report.label import SEPARATOR
+from prumo.report.label import SEPARATOR, metric_title
 from prumo.statistics.metric import metric_of
 from prumo.statistics.scaling import LARGEST_LOGARITHM, Law
 from prumo.study import level_text
@@ -83,7 +83,7 @@ def combination(fit: ScalingFit) -> str:
 
 def _law(fit: ScalingFit) -> Message:
     metric = metric_of(fit.metric)
-    values = {"metric": metric.title, "factor": fit.factor}
+    values = {"metric": metric_title(metric.name), "factor": fit.factor}
     if fit.law is Law.POWER:
         return Message(
             "{metric} goes with {factor} to the power {exponent}; twice the {factor} makes it "
@@ -110,7 +110,7 @@ def _range(fits: Sequence[ScalingFit]) -> Message:
         "{metric} goes with {factor} to powers from {least:.2f} to {most:.2f} in {total} "
         "combinations of the other factors.",
         {
-            "metric": metric_of(fits[0].metric).title,
+            "metric": metric_title(fits[0].metric),
             "factor": fits[0].factor,
             "least": exponents[0],
             "most": exponents[-1],

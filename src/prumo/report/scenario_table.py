@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.message import Message
 from prumo.quantity import MISSING
-from prumo.report.label import levels_label
+from prumo.report.label import levels_label, metric_title
 from prumo.report.sentence import verdict_words
-from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from prumo.report.content import Report
@@ -69,7 +68,7 @@ def metric_tables(report: Report, language: Language) -> list[MetricTable]:
     ordered = [*report.selected, *(name for name in names if name not in report.selected)]
     return [
         MetricTable(
-            language.told(metric_of(name).title),
+            language.told(metric_title(name)),
             name,
             [
                 _statistics(row, report, language)

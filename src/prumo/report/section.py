@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from prumo.forecast.accuracy import check_sentences
 from prumo.message import Message, Series
 from prumo.quantity import MISSING
 from prumo.report.convergence import convergence_tables
 from prumo.report.equality import HEADS, equality_rows, method, network_title, verdict
+from prumo.report.forecast import check_sentences
+from prumo.report.label import metric_title
 from prumo.report.profile import missing_profiles, profile_tables
 from prumo.report.scaling import scaling_rows, scaling_sentences
 from prumo.report.scenario_table import failure_groups, metric_tables, scenario_rows
 from prumo.report.sentence import sentences
 from prumo.report.setting import setting
-from prumo.report.variation_table import variation_tables
+from prumo.report.variation import variation_tables
 from prumo.results.folder import STUDY_FILE
-from prumo.statistics.metric import metric_of
 from prumo.study import Imported
 from prumo.version import __version__
 
@@ -115,7 +115,7 @@ def _scenarios(report: Report, language: Language) -> Section | None:
     if not report.selected:
         return None
     values = {
-        "metrics": [language.told(metric_of(name).title) for name in report.selected],
+        "metrics": [language.told(metric_title(name)) for name in report.selected],
         "scenarios": scenario_rows(report, language),
     }
     return Section("scenarios", language.say("Scenarios"), "scenarios", values)
@@ -134,7 +134,7 @@ def _sizes(report: Report, figures: Figures, language: Language) -> Section | No
     figure, fits = figures.get("batch"), scaling_rows(report.fits, language)
     if figure is None and not fits:
         return None
-    known = metric_of(report.main_metric or "").title
+    known = metric_title(report.main_metric or "")
     law = language.say(Message("{metric} by size", {"metric": known}))
     sentences = scaling_sentences(report.fits)
     values = {"figure": figure, "sentences": sentences, "fits": fits, "title": law}

@@ -10,7 +10,7 @@ import polars as pl
 from prumo.message import Message, Series, counted, listed
 from prumo.money.difference import by_work, work_factors
 from prumo.quantity import Estimate, Quantity
-from prumo.report.label import levels_label, scenario_label
+from prumo.report.label import levels_label, metric_title, scenario_label
 from prumo.statistics.metric import Better, metric_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _standing(report: Report, summary: pl.DataFrame, factors: Sequence[str]) -> 
     main: list[Row] = []
     for metric in report.main_metrics:
         rows = summary.filter(pl.col("metric") == metric).sort("mean").rows(named=True)
-        title = metric_of(metric).title
+        title = metric_title(metric)
         if len(rows) == 1 or _follows(rows, main):
             value = _with_interval(rows[0], factors)
             said.append(Message("{metric}: {value}.", {"metric": title, "value": value}))
@@ -131,7 +131,7 @@ def _different_works(report: Report, metric: str, work: Sequence[str]) -> Messag
         "{metric} goes from {least} to {most}; scenarios that differ in {factors} do different "
         "work, so none is the best of all.",
         {
-            "metric": metric_of(metric).title,
+            "metric": metric_title(metric),
             "least": _with_interval(rows[0], report.varying),
             "most": _with_interval(rows[-1], report.varying),
             "factors": listed(work),
@@ -143,16 +143,16 @@ def _ends(report: Report, rows: list[Row], factors: Sequence[str]) -> list[Messa
     metric = metric_of(report.main_metric or "")
     if rows[0]["mean"] == rows[-1]["mean"]:
         value = Quantity(rows[0]["mean"], rows[0]["unit"])
-        values = {"metric": metric.title, "value": value}
+        values = {"metric": metric_title(metric.name), "value": value}
         return [Message("{metric} is the same in every scenario: {value}.", values)]
     if metric.better is Better.UNKNOWN:
         least, most = (_with_interval(rows[place], factors) for place in (0, -1))
-        values = {"metric": metric.title, "least": least, "most": most}
+        values = {"metric": metric_title(metric.name), "least": least, "most": most}
         return [Message("{metric} goes from {least} to {most}.", values)]
     best_first = rows if metric.better is Better.LOWER else rows[::-1]
     best, worst = best_first[0], best_first[-1]
     return [
-        *_best(report, metric.title, best_first, factors),
+        *_best(report, metric_title(metric.name), best_first, factors),
         _worst(best, worst, _with_interval(worst, factors), metric.better),
     ]
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from prumo.message import Message
 from prumo.report.equality import verdict
-from prumo.report.label import levels_label
+from prumo.report.label import levels_label, metric_title
 from prumo.report.profile import missing_profiles, profile_tables, terminal_table
 from prumo.report.scenario_table import failure_groups
 from prumo.report.sentence import sentences
@@ -52,7 +52,7 @@ def _tells(report: Report, equality: Equality) -> bool:
 
 def _metric_table(report: Report, metric: str, language: Language) -> Table:
     known = metric_of(metric)
-    told = language.told(known.title)
+    told = language.told(metric_title(known.name))
     title = Text(f"{told} ({known.name})" if told != known.name else known.name)
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(language.say("scenario"))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.message import Message
 from prumo.results.equality import FrameworkEquality, ProofState, Tolerances
 from prumo.results.trained import trained_architectures
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from prumo.results.equality import Answer, Equality
     from prumo.results.record import RunRecord
+    from prumo.study.architecture import Architecture
 
 
 # Over all of Prumo's networks and frameworks, rounding moves scores by up to 4e-6, losses by up to
@@ -83,8 +83,10 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[Message]:
-    """The networks that several frameworks trained and were not found equal in, in words."""
+def unproven(
+    records: Iterable[RunRecord], equality: Equality | None
+) -> list[tuple[Architecture, tuple[str, ...]]]:
+    """The networks that several frameworks trained and were not found equal in, with these."""
     proven = {
         (network.architecture, row.framework)
         for network in (equality.networks if equality else ())
@@ -92,14 +94,7 @@ def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[Me
         if row.state is ProofState.EQUAL
     }
     return [
-        Message(
-            "{network} at {size} pixels ({frameworks})",
-            {
-                "network": architecture.network,
-                "size": architecture.image_size,
-                "frameworks": " / ".join(frameworks),
-            },
-        )
+        (architecture, tuple(frameworks))
         for architecture, frameworks in trained_architectures(records).items()
         if len(frameworks) > 1 and not {(architecture, name) for name in frameworks} <= proven
     ]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.message import Message
 from prumo.results.samples import SPANS
 
 if TYPE_CHECKING:
@@ -122,12 +121,21 @@ def _shares(operations: Iterable[OperationTotal]) -> dict[OperationKind, float]:
     return shares
 
 
-RESOURCES = (
-    (Message("CPU"), re.compile(r"cpu_percent")),
-    (Message("memory"), re.compile(r"memory_percent")),
-    (Message("GPU"), re.compile(r"gpu\d+_percent")),
-    (Message("GPU memory"), re.compile(r"gpu\d+_memory_percent")),
-)
+class Resource(StrEnum):
+    """A part of a machine that runs use a share of."""
+
+    CPU = "CPU"
+    MEMORY = "memory"
+    GPU = "GPU"
+    GPU_MEMORY = "GPU memory"
+
+
+RESOURCE_COLUMNS = {
+    Resource.CPU: re.compile(r"cpu_percent"),
+    Resource.MEMORY: re.compile(r"memory_percent"),
+    Resource.GPU: re.compile(r"gpu\d+_percent"),
+    Resource.GPU_MEMORY: re.compile(r"gpu\d+_memory_percent"),
+}
 COLUMNS = {
     "scenario": pl.String,
     "resource": pl.String,
@@ -139,13 +147,14 @@ COLUMNS = {
 }
 
 
-def resources_of(columns: Iterable[str]) -> list[tuple[Message, list[str]]]:
-    """The shares of a whole machine that samples tell of, with their columns; GPUs go together."""
+def resources_of(columns: Iterable[str]) -> dict[Resource, list[str]]:
+    """The resources that samples report a share of, with their columns; GPUs go together."""
     names = list(columns)
-    found = [
-        (title, [name for name in names if pattern.fullmatch(name)]) for title, pattern in RESOURCES
-    ]
-    return [(title, matching) for title, matching in found if matching]
+    found = {
+        resource: [name for name in names if pattern.fullmatch(name)]
+        for resource, pattern in RESOURCE_COLUMNS.items()
+    }
+    return {resource: matching for resource, matching in found.items() if matching}
 
 
 def usage_by_scenario(

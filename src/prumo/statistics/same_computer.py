@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.message import Message, Series, listed
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -20,15 +18,6 @@ class SameComputer:
     labels: tuple[str, ...]
     computers: tuple[str, ...]
     """What the runs say of it."""
-
-    def message(self) -> Message:
-        """Which machines cannot be compared, and why."""
-        return Message(
-            "{labels} were measured on the same computer ({computer}), as far as their runs tell: "
-            "their times differ by chance only and say nothing about these machines.",
-            # The name of a computer has commas of its own.
-            {"labels": listed(self.labels), "computer": Series(self.computers, "; ")},
-        )
 
 
 def same_computers(conditions: pl.DataFrame) -> list[SameComputer]:

@@ -21,7 +21,7 @@ from prumo.report.figures.figure import (
 )
 from prumo.report.label import row_label
 from prumo.statistics.convergence import SMOOTHED_SHARE
-from prumo.statistics.profile import resources_of, usage_by_scenario
+from prumo.statistics.profile import Resource, resources_of, usage_by_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,6 +129,12 @@ READING = Message(
     "and the most of them. Each panel has its own time axis."
 )
 BAND_OPACITY = 0.2
+RESOURCE_NAMES = {
+    Resource.CPU: "CPU",
+    Resource.MEMORY: "memory",
+    Resource.GPU: "GPU",
+    Resource.GPU_MEMORY: "GPU memory",
+}
 
 
 def usage_figure(
@@ -137,7 +143,10 @@ def usage_figure(
     """CPU, memory and GPUs of every scenario; None where nothing was sampled for long enough."""
     labels = _labels(runs, factors)
     shown = dict(list(labels.items())[:MOST_PANELS])
-    resources = {language.say(title): columns for title, columns in resources_of(over_time.columns)}
+    resources = {
+        language.say(RESOURCE_NAMES[resource]): columns
+        for resource, columns in resources_of(over_time.columns).items()
+    }
     seen = runs.filter(pl.col("scenario").is_in(list(shown)))
     means = usage_by_scenario(over_time, seen, resources)
     spans = means.group_by("scenario", "resource").len()["len"].to_list()

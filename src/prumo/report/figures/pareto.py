@@ -24,8 +24,7 @@ from prumo.report.figures.figure import (
     plain,
     round_numbers,
 )
-from prumo.report.label import levels_label
-from prumo.statistics.metric import metric_of
+from prumo.report.label import levels_label, metric_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,7 +176,7 @@ def pareto_figure(
         means = summary.filter(pl.col("metric") == metric)
         scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
         table = table.join(_means(means, scale.factor, name), on="scenario", maintain_order="left")
-        titles.append(axis_title(metric_of(metric).title, scale.unit, language))
+        titles.append(axis_title(metric_title(metric), scale.unit, language))
     works = table.partition_by("work", maintain_order=True)
     shown = works[:MOST_PANELS]
     looks = Looks(titles, _is_spread(shown), *_group_marks(table, factors))

@@ -10,11 +10,11 @@ import polars as pl
 
 from prumo.message import Message
 from prumo.report.figures import figures_of
-from prumo.report.label import levels_label
+from prumo.report.label import levels_label, metric_title
 from prumo.report.scaling import scaling_table
 from prumo.report.scenario_table import failure_groups
 from prumo.report.sentence import sentences
-from prumo.report.variation_table import variation_rows
+from prumo.report.variation import source_label, variation_rows
 from prumo.statistics.metric import Kind, metric_of
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _rows(variation: Variation) -> list[tuple[object, ...]]:
             variation.metric,
             variation.is_logarithmic,
             row.source.value,
-            str(row.label),
+            str(source_label(row)),
             row.degrees_of_freedom,
             row.sum_of_squares,
             row.share,
@@ -106,7 +106,7 @@ def _metric(report: Report, metric: str, language: Language) -> TextTable:
     confidence = {"confidence": language.percent(report.confidence)}
     return TextTable(
         name=metric,
-        title=language.told(metric_of(metric).title),
+        title=language.told(metric_title(metric)),
         heads=(
             language.say("Scenario"),
             *report.varying,
@@ -140,7 +140,7 @@ def _statistics(row: dict[str, Any], language: Language) -> tuple[str, ...]:
 
 
 def _text_table_variation(variation: Variation, language: Language) -> TextTable:
-    title = {"metric": metric_of(variation.metric).title}
+    title = {"metric": metric_title(variation.metric)}
     return TextTable(
         name=f"variation-{variation.metric}",
         title=language.say(Message("Analysis of variance: {metric}", title)),
