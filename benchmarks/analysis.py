@@ -83,7 +83,7 @@ def analysed(folder: Path) -> dict[str, float]:
     assert report.fits
     assert report.convergences
     over_time = results.usage_over_time()
-    resources = resources_of(over_time.columns)
+    resources = {str(name): columns for name, columns in resources_of(over_time.columns).items()}
     usage_by_scenario(over_time, report.runs, resources)
     seconds = time.perf_counter() - began
     memory = memory_bytes()
