@@ -14,7 +14,7 @@ TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
 KNOWN_FROM_ELSEWHERE = {
     "prumo/message.py",
     "prumo/money/billing.py",
-    "prumo/report/page.py",
+    "prumo/report/render.py",
     "prumo/report/sentence.py",
     "prumo/report/warnings.py",
 }

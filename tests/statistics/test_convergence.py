@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from prumo.report.convergence import convergence_sentences
+from prumo.report.sections.training import convergence_sentences
 from prumo.statistics.convergence import Convergence, Losses, convergences, losses_of
 
 NO_EVENTS = pl.LazyFrame(

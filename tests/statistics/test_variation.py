@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.report.variation import variation_remarks, variation_summary
+from prumo.report.sections.variation import variation_remarks, variation_summary
 from prumo.statistics.factorial import MOST_TERMS
 from prumo.statistics.variation import Source, Variation, check_residuals, variation
 

@@ -12,7 +12,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from prumo.report.variation import variation_remarks
+from prumo.report.sections.variation import variation_remarks
 from prumo.statistics.variation import Variation, variation
 
 if TYPE_CHECKING:

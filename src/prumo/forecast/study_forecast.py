@@ -25,7 +25,7 @@ from prumo.money.kept_prices import named_prices, read_prices
 from prumo.money.price import Purchase
 from prumo.results.tables import Results
 from prumo.run.events import ListenerProgress, Remark
-from prumo.study import Retina, Training, plan_of
+from prumo.study import Command, Training, plan_of
 from prumo.study.workload import Imported
 from prumo_worker.data.catalog import CATALOG
 
@@ -143,8 +143,8 @@ def _probed(
 ) -> Probe:
     if most == 0:
         return Probe()
-    if isinstance(study.workload, Retina):
-        # Run as it is, like a program, a whole training would be the probe.
+    if not isinstance(study.workload, (Command, Training)):
+        # Only a training can be made shorter; of other workloads, a whole run would be the probe.
         return Probe(unavailable={subject.kind: NO_PROBE for subject in subjects})
     return probe(study, chosen_for_probe(subjects, most), listener)
 

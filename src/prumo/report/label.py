@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prumo.message import Message
+from prumo.message import Message, Series
 from prumo.quantity import MISSING
 from prumo.statistics.metric import COST, GPU
+from prumo.statistics.variation import Source
 from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prumo.statistics.factorial import Term
+    from prumo.statistics.variation import VariationRow
     from prumo.study import Level
 
     Row = Mapping[str, Any]
 
 SEPARATOR = " · "
+TERM_SIGN = " \N{MULTIPLICATION SIGN} "
 
 TITLES = {
     "train_seconds": Message("Training time"),
@@ -108,6 +112,20 @@ def row_label(row: Row, factors: Sequence[str]) -> str:
     """A scenario's name with its levels beside a row of a figure, such as `C3: pytorch · 64`."""
     levels = levels_label(row, factors)
     return f"{row['scenario']}: {levels}" if levels else str(row["scenario"])
+
+
+def source_label(row: VariationRow) -> Message | Series:
+    """What a reader calls a source: its factors, or what is left."""
+    if row.source is Source.ERROR:
+        return Message("error")
+    if row.source is Source.OTHER:
+        return Message("other interactions")
+    return term_label(row.term)
+
+
+def term_label(term: Term) -> Series:
+    """A term as it is written: its factors with a multiplication sign between them."""
+    return Series(term, TERM_SIGN)
 
 
 def _text(level: Level | None) -> str:

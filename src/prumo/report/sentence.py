@@ -29,8 +29,8 @@ Row = dict[str, Any]
 def sentences(report: Report) -> list[Message]:
     """The result in a few sentences, the most important first."""
     said = [outcome(report)]
-    if report.imported_runs:
-        runs = counted(report.imported_runs, "run")
+    if report.counts.imported:
+        runs = counted(report.counts.imported, "run")
         said.append(Message("Not measured by Prumo but imported: {runs}.", {"runs": runs}))
     if report.main_metric is None:
         return said
@@ -43,7 +43,7 @@ def sentences(report: Report) -> list[Message]:
 
 def outcome(report: Report) -> Message:
     """How many runs finished and how the others ended."""
-    total, finished = report.planned_runs, report.finished.height
+    total, finished = report.counts.planned, report.finished.height
     parts = [
         Message(
             "{finished} of {count} run finished",
@@ -56,11 +56,11 @@ def outcome(report: Report) -> Message:
         Message("{count} {verdict}", {"count": count, "verdict": verdict_words(verdict)})
         for verdict, count in counts.rows()
     ]
-    if report.unreadable_runs:
-        parts.append(Message("{count} unreadable", {"count": report.unreadable_runs}))
-    if report.unfinished:
-        parts.append(Message("{count} without an end", {"count": len(report.unfinished)}))
-    known = report.runs.height + report.unreadable_runs + len(report.unfinished)
+    if report.counts.unreadable:
+        parts.append(Message("{count} unreadable", {"count": report.counts.unreadable}))
+    if report.counts.unfinished:
+        parts.append(Message("{count} without an end", {"count": report.counts.unfinished}))
+    known = report.runs.height + report.counts.unreadable + report.counts.unfinished
     if total > known:
         parts.append(Message("{count} not begun", {"count": total - known}))
     return Message("{parts}.", {"parts": Series(tuple(parts), "; ")})

@@ -18,8 +18,7 @@ from prumo.report.figures.figure import (
     plain,
     value_axis,
 )
-from prumo.report.label import metric_title
-from prumo.report.variation import source_label
+from prumo.report.label import metric_title, source_label
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.report.figures.figure import Figure
-    from prumo.report.formats.content import Telling, TextTable
+    from prumo.report.render import LocalizedReport
+    from prumo.report.sections.section import TextTable
 
 TABLES, FIGURES = "tables", "figures"
 NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9]+")
@@ -44,33 +45,33 @@ MARKS = str.maketrans(
 )
 
 
-def write(telling: Telling, folder: Path) -> list[Path]:
+def write_latex(report: LocalizedReport, folder: Path) -> list[Path]:
     """`report.tex`, its tables and figures in folders of their own, ready to be included."""
     tables = [
         write_file(folder / TABLES / f"{name}.tex", _table(table, name))
-        for name, table in _named(telling.tables).items()
+        for name, table in _named(report.tables).items()
     ]
     figures = [
         write_file(folder / FIGURES / f"{figure.name}.pdf", vl_convert.svg_to_pdf(figure.svg))
-        for figure in telling.figures
+        for figure in report.figures
     ]
-    document = write_file(folder / "report.tex", "\n".join(_document(telling)) + "\n")
+    document = write_file(folder / "report.tex", "\n".join(_document(report)) + "\n")
     return [document, *tables, *figures]
 
 
-def _document(telling: Telling) -> Iterator[str]:
+def _document(report: LocalizedReport) -> Iterator[str]:
     yield r"\documentclass{article}"
     yield r"\usepackage[T1]{fontenc}"
-    yield rf"\usepackage[{BABEL[telling.language.tag]}]{{babel}}"
+    yield rf"\usepackage[{BABEL[report.language.tag]}]{{babel}}"
     yield r"\usepackage{booktabs,graphicx}"
     yield r"\begin{document}"
-    yield rf"\section*{{{escaped(telling.report.study_name)}}}"
-    yield from map(escaped, telling.sentences)
-    for message, advice in telling.warnings:
+    yield rf"\section*{{{escaped(report.report.study_name)}}}"
+    yield from map(escaped, report.sentences)
+    for message, advice in report.warnings:
         yield rf"\paragraph{{{escaped(message)}}} {escaped(advice)}"
-    for name in _named(telling.tables):
+    for name in _named(report.tables):
         yield rf"\input{{{TABLES}/{name}}}"
-    for figure in telling.figures:
+    for figure in report.figures:
         yield from _figure(figure)
     yield r"\end{document}"
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import polars as pl
 
 from prumo.message import Message, Series, listed
 from prumo.quantity import MISSING
-from prumo.report.label import metric_title
-from prumo.statistics.variation import FindingKind, Source
+from prumo.report.figures.variation import effects_figure, variation_figure
+from prumo.report.label import metric_title, source_label, term_label
+from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
+from prumo.statistics.variation import FindingKind, Source, variation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prumo.report.content import Report
+    from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
+    from prumo.results.tables import Results
     from prumo.statistics.factorial import Term
     from prumo.statistics.variation import Finding, Variation, VariationRow
 
@@ -22,7 +29,6 @@ LEAST_P_TOLD = 0.001
 SHARES_SHOWN = 4
 # A share that a reader would round away is not worth a place in a sentence.
 LEAST_SHARE_SHOWN = 0.005
-TERM_SIGN = " \N{MULTIPLICATION SIGN} "
 
 TEXTS = {
     FindingKind.NO_VALUES: "{metric}: no finished run has a value.",
@@ -93,6 +99,21 @@ TEXTS = {
 }
 
 
+FRAME_SCHEMA = {
+    "metric": pl.String,
+    "logarithmic": pl.Boolean,
+    "source": pl.String,
+    "term": pl.String,
+    "degrees_of_freedom": pl.Int64,
+    "sum_of_squares": pl.Float64,
+    "share": pl.Float64,
+    "f": pl.Float64,
+    "p_value": pl.Float64,
+}
+COLUMNS = ("source", "share", "squares", "degrees_of_freedom", "f", "p")
+FACTORS_FOR_EFFECTS = 2
+
+
 @dataclass(frozen=True)
 class VariationTable:
     """One metric: the largest shares in a sentence, every source in a row."""
@@ -103,18 +124,96 @@ class VariationTable:
     remarks: list[Message]
 
 
-def variation_tables(variations: Sequence[Variation], language: Language) -> list[VariationTable]:
-    """A table for every metric whose variation could be allotted."""
-    return [
-        VariationTable(
-            title=language.told(metric_title(variation.metric)),
-            summary=summary,
-            rows=variation_rows(variation, language),
-            remarks=variation_remarks(variation),
+@dataclass(frozen=True)
+class VariationSection(Section):
+    """Where the variation of the main metric comes from, and of the cost where there is one."""
+
+    name = "variation"
+    variations: tuple[Variation, ...]
+
+    @classmethod
+    def of(cls, _results: Results, report: Report, /) -> Self:
+        """The variation of a report's main metrics, allotted to its factors."""
+        return cls(
+            tuple(variation(report.runs, report.varying, metric) for metric in report.main_metrics)
         )
-        for variation in variations
-        if (summary := variation_summary(variation)) is not None
-    ]
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """The shares as bars."""
+        figure = variation_figure(self.variations, language)
+        return [] if figure is None else [figure]
+
+    def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """A sentence, a table and remarks for every metric whose variation could be allotted."""
+        tables = [
+            VariationTable(
+                title=language.told(metric_title(found.metric)),
+                summary=summary,
+                rows=_rows(found, language),
+                remarks=variation_remarks(found),
+            )
+            for found in self.variations
+            if (summary := variation_summary(found)) is not None
+        ]
+        if not tables:
+            return None
+        values = {"figure": figures[0] if figures else None, "tables": tables}
+        title = language.say("Where the variation comes from")
+        return PageSection(self.name, title, "variation", values)
+
+    def document(self, language: Language, /) -> dict[str, Any]:
+        """Every source of variation, and the remarks."""
+        return {"variations": [_document(found, language) for found in self.variations]}
+
+    def tables(self, language: Language, /) -> list[TextTable]:
+        """An analysis of variance for each metric."""
+        return [_text_table(found, language) for found in self.variations]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """A row for each source and metric."""
+        rows = [
+            (
+                found.metric,
+                found.is_logarithmic,
+                row.source.value,
+                str(source_label(row)),
+                row.degrees_of_freedom,
+                row.sum_of_squares,
+                row.share,
+                row.f,
+                row.p_value,
+            )
+            for found in self.variations
+            for row in found.rows
+        ]
+        return {self.name: pl.DataFrame(rows, FRAME_SCHEMA, orient="row")}
+
+
+@dataclass(frozen=True)
+class EffectsSection(FigureSection):
+    """The mean of the main metric at each level of each factor."""
+
+    name = "effects"
+    report: Report
+
+    @classmethod
+    def of(cls, _results: Results, report: Report, /) -> Self:
+        """The main effects in a report."""
+        return cls(report)
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """A panel for each factor, where there are several."""
+        report = self.report
+        if report.main_metric is None or len(report.compared) < FACTORS_FOR_EFFECTS:
+            return []
+        figure = effects_figure(
+            report.effects,
+            report.main_metric,
+            report.confidence,
+            language,
+            balanced=report.balanced,
+        )
+        return [] if figure is None else [figure]
 
 
 def variation_summary(variation: Variation) -> Message | None:
@@ -144,22 +243,30 @@ def variation_remarks(variation: Variation) -> list[Message]:
     return [_remark(finding, variation.metric) for finding in variation.findings]
 
 
-def source_label(row: VariationRow) -> Message | Series:
-    """What a reader calls a source: its factors, or what is left."""
-    if row.source is Source.ERROR:
-        return Message("error")
-    if row.source is Source.OTHER:
-        return Message("other interactions")
-    return _term_label(row.term)
-
-
-def variation_rows(variation: Variation, language: Language) -> list[dict[str, str]]:
+def _rows(variation: Variation, language: Language) -> list[dict[str, str]]:
     """Every source of one metric's variation."""
     return [_row(row, language) for row in variation.rows]
 
 
-def variation_document(variation: Variation, language: Language) -> dict[str, Any]:
-    """The same as plain values, for programs."""
+def _text_table(variation: Variation, language: Language) -> TextTable:
+    title = {"metric": metric_title(variation.metric)}
+    return TextTable(
+        name=f"variation-{variation.metric}",
+        title=language.say(Message("Analysis of variance: {metric}", title)),
+        heads=(
+            language.say("Source"),
+            language.say("Share"),
+            language.say("Sum of squares"),
+            language.say("Degrees of freedom"),
+            "F",
+            "p",
+        ),
+        rows=tuple(tuple(row[name] for name in COLUMNS) for row in _rows(variation, language)),
+        words=1,
+    )
+
+
+def _document(variation: Variation, language: Language) -> dict[str, Any]:
     return {
         "metric": variation.metric,
         "logarithmic": variation.is_logarithmic,
@@ -205,10 +312,5 @@ def _remark(finding: Finding, metric: str) -> Message:
     if factors := values.get("factors"):
         values["factors"] = listed(cast("Sequence[str]", factors))
     if terms := values.get("terms"):
-        values["terms"] = listed([_term_label(term) for term in cast("Sequence[Term]", terms)])
+        values["terms"] = listed([term_label(term) for term in cast("Sequence[Term]", terms)])
     return Message(TEXTS[finding.kind], values)
-
-
-def _term_label(term: Term) -> Series:
-    """A term as it is written: its factors with a multiplication sign between them."""
-    return Series(term, TERM_SIGN)
