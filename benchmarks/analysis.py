@@ -26,7 +26,7 @@ from prumo.report.language import english
 from prumo.report.sections import sections_of
 from prumo.results.tables import Results
 from prumo.run.sampler.sampler import memory_bytes
-from prumo.statistics.profile import resources_of, usage_by_scenario
+from prumo.statistics.training import resources_of, usage_by_scenario
 
 SECONDS_LIMIT = 10.0
 MEMORY_LIMIT_BYTES = 1000**3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from prumo.forecast.accuracy import forecast_against_fact
+from prumo.forecast.document import forecast_against_fact
 from prumo.money.kept_prices import Prices, write_prices
 from prumo.report.forecast import check_sentences
 from prumo.results.tables import Results

@@ -16,7 +16,7 @@ from prumo.errors import StorageError
 from prumo.money.kept_prices import Prices, write_prices
 from prumo.report.content import assemble
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.formats.latex import escaped
+from prumo.report.formats.documents import escaped
 from prumo.report.language import english, language
 from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results

@@ -14,7 +14,7 @@ from rich.console import Console
 from prumo.forecast.document import Basis, Forecast, ScenarioForecast, Span, write_forecast
 from prumo.report.content import assemble
 from prumo.report.figures.batch import batch_figure
-from prumo.report.figures.loss import usage_figure
+from prumo.report.figures.curves import usage_figure
 from prumo.report.figures.scenarios import bars_figures, scenarios_figures
 from prumo.report.language import english, language
 from prumo.report.render import LocalizedReport

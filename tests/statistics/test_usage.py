@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from prumo.results.samples import SPANS, usage_in_spans
-from prumo.statistics.profile import resources_of, usage_by_scenario
+from prumo.statistics.training import resources_of, usage_by_scenario
 
 RUNS = pl.DataFrame(
     {

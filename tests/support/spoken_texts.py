@@ -16,7 +16,7 @@ from prumo.report.sentence import verdict_words
 from prumo.report.warnings import CATALOGUES
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
-from prumo.statistics.profile import OperationKind
+from prumo.statistics.training import OperationKind
 from prumo_retina.grade import Grade
 from prumo_retina.referral import Urgency
 

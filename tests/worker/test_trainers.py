@@ -14,7 +14,7 @@ import pytest
 
 from prumo.datasets.preparation import Request, prepare
 from prumo.machine.accelerators import read_gpus
-from prumo.statistics.profile import OperationKind, operation_kind
+from prumo.statistics.training import OperationKind, operation_kind
 from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.failure import Unavailable
 from prumo_worker.networks import network

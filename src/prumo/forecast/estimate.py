@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.forecast.document import CONFIDENCE, Span
-from prumo.forecast.observation import Kind, Subject, observation_of
+from prumo.forecast.observation import Kind, Subject, observation_of, training_work
 from prumo.forecast.simulation import simulate
-from prumo.forecast.work import training_work
 from prumo.money.kept_prices import machine_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.forecast.observation import Observation
-    from prumo.forecast.work import Work
+    from prumo.forecast.observation import Observation, Work
     from prumo.money.billing import Rate
     from prumo.money.price import Price
     from prumo.results.record import RunRecord

@@ -16,8 +16,8 @@ from prumo.money.kept_prices import rates_of
 from prumo.money.price import Purchase, Unit
 from prumo.quantity import Quantity
 from prumo.report.cost_notes import age_notes, core_notes, missing_notes
+from prumo.statistics.equality import same_computers
 from prumo.statistics.metric import Kind, in_reading_order, metric_of
-from prumo.statistics.same_computer import same_computers
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from prumo.money.billing import Exchange, Rate
     from prumo.results.tables import Results
-    from prumo.statistics.same_computer import SameComputer
+    from prumo.statistics.equality import SameComputer
 
 
 DEFAULT_SETTINGS = CostSettings()

@@ -11,8 +11,7 @@ import polars as pl
 
 from prumo.message import Message
 from prumo.quantity import Quantity
-from prumo.statistics.interval import DEFAULT_CONFIDENCE
-from prumo.statistics.ratio import mean_ratio, ratio_of
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_ratio, ratio_of
 from prumo.study.parameters import MACHINE_NAMES
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from prumo.money.difference import Aspect, by_work, chance, work_factors
 from prumo.quantity import Estimate, Quantity
 from prumo.report.cost import machine_comparisons
 from prumo.report.label import levels_label, scenario_label
-from prumo.statistics.effect import varying
+from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

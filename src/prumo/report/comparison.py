@@ -26,10 +26,10 @@ from prumo.report.find_warnings import unproven_message
 from prumo.report.label import levels_label
 from prumo.results.column import free_name
 from prumo.statistics.comparison import compare
-from prumo.statistics.effect import varying
 from prumo.statistics.equality import unproven
+from prumo.statistics.interval import geometric_mean
 from prumo.statistics.metric import Kind, metric_of
-from prumo.statistics.ratio import geometric_mean
+from prumo.statistics.summary import varying
 from prumo.study import level_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.results.tables import Results
     from prumo.statistics.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
 
 # A smaller p value says no more to a reader.
 LEAST_P_TOLD = 0.001

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prumo.statistics.comparison import Comparison, LevelComparison
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
 
 RATIO_DIGITS = 3
 MOST_RATIO_DIGITS = 9

@@ -11,9 +11,8 @@ import polars as pl
 from prumo.errors import InputError, did_you_mean
 from prumo.money.cost import kept_costing
 from prumo.report.cost import cost_report
-from prumo.statistics.effect import is_balanced, main_effects, varying
 from prumo.statistics.metric import headlines, in_reading_order
-from prumo.statistics.summary import summarise
+from prumo.statistics.summary import is_balanced, main_effects, summarise, varying
 from prumo.study import Adaptive, Imported, plan_of
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from prumo.report.cost import CostReport
     from prumo.results.tables import Results
-    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.summary import LevelMean
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from prumo.money.difference import machine_sentences
 from prumo.money.pareto import pareto, pareto_sentences
 from prumo.report.find_warnings import same_computer_message
 from prumo.report.label import levels_label, metric_title
-from prumo.statistics.effect import varying
 from prumo.statistics.metric import Kind, metric_of
-from prumo.statistics.summary import summarise
+from prumo.statistics.summary import summarise, varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

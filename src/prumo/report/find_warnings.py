@@ -11,8 +11,8 @@ import polars as pl
 from prumo.message import Series, counted, listed
 from prumo.quantity import Quantity
 from prumo.report.warnings import ResultWarning, WarningKind
+from prumo.statistics.equality import same_computers
 from prumo.statistics.outliers import coarse_times, drift_over_order, grubbs_p_value
-from prumo.statistics.same_computer import same_computers
 from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from prumo.message import Message
     from prumo.results.record import Spread
-    from prumo.statistics.same_computer import SameComputer
+    from prumo.statistics.equality import SameComputer
     from prumo.study.architecture import Architecture
 
     Unproven = Sequence[tuple[Architecture, Sequence[str]]]

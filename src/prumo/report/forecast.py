@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from prumo.forecast.accuracy import TOTAL
-from prumo.forecast.document import CONFIDENCE, Span
+from prumo.forecast.document import CONFIDENCE, TOTAL, Span
 from prumo.forecast.estimate import LAYER_SECONDS, PASSES, reached_flops
 from prumo.message import Message, counted, listed
 from prumo.quantity import Estimate, Quantity

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.report.content import Report
-    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.summary import LevelMean
 
 NAMES_SHOWN = 6
 # Ours: more bullets than that are a table, and the page has one.

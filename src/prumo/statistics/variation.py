@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from scipy.special import fdtrc
 
-from prumo.statistics.effect import varying
 from prumo.statistics.factorial import cells_of, fitted, supported
 from prumo.statistics.metric import metric_of
+from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

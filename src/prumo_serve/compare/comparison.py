@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
     from prumo_retina.judge.case import Estimate
     from prumo_serve.compare.images import ImageWish, LabelledImages
     from prumo_serve.compare.quality import Quality

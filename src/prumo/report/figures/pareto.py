@@ -273,7 +273,10 @@ def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:  # 
     ).properties(
         width=width,
         height=height,
-        title=alt.Title(table["work"][0], anchor="start", fontSize=12, color=INK, offset=4),
+        # Above the plot itself: in a wide font the upright axis' title is longer than the axis.
+        title=alt.Title(
+            table["work"][0], anchor="start", frame="group", fontSize=12, color=INK, offset=4
+        ),
     )
 
 

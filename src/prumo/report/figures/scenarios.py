@@ -15,10 +15,14 @@ from prumo.report.figures.figure import (
     Extent,
     axis_title,
     caption,
+    draw_rows,
+    label_axis,
+    layout,
+    panel_title,
     plain,
+    row_columns,
     value_axis,
 )
-from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
 from prumo.report.label import metric_title
 from prumo.statistics.metric import metric_of
 
@@ -26,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.quantity import Scale
-    from prumo.report.figures.figure import Figure
-    from prumo.report.figures.rows import Rows
+    from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
 
 

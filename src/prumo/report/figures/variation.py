@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.summary import LevelMean
     from prumo.statistics.variation import Variation
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import vl_convert
 
 from prumo.report.file import write_file
-from prumo.report.formats.latex import write_latex
-from prumo.report.formats.markdown import write_markdown
+from prumo.report.formats.documents import write_latex, write_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from prumo.message import Message
 from prumo.quantity import MISSING
-from prumo.report.figures.loss import usage_figure
+from prumo.report.figures.curves import usage_figure
 from prumo.report.figures.profiles import utilisation_figures
 from prumo.report.figures.scenarios import (
     bars_figures,

@@ -12,14 +12,19 @@ from rich.text import Text
 
 from prumo.message import Message, Series, listed
 from prumo.quantity import Estimate, Quantity
-from prumo.report.figures.loss import loss_figure
+from prumo.report.figures.curves import loss_figure
 from prumo.report.figures.profiles import profiles_figure
 from prumo.report.label import SEPARATOR, levels_label, metric_title
 from prumo.report.sections.scenarios import Cell, cell
 from prumo.report.sections.section import PageSection, Section
 from prumo.results.record import Verdict
-from prumo.statistics.convergence import FEWEST_STEPS, convergences, losses_of
-from prumo.statistics.profile import OperationKind, scenario_profile
+from prumo.statistics.training import (
+    FEWEST_STEPS,
+    OperationKind,
+    convergences,
+    losses_of,
+    scenario_profile,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +36,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.results.events import Profile
     from prumo.results.tables import Results
-    from prumo.statistics.convergence import Convergence, Losses
-    from prumo.statistics.profile import ScenarioProfile
+    from prumo.statistics.training import Convergence, Losses, ScenarioProfile
 
 
 def convergence_sentences(convergence: Convergence) -> list[Message]:
