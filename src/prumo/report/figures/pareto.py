@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 # How much of the plot stays free around the points.
 MARGIN = 0.14
 ROOM_RATIO = 1.05
-# A generous letter and line of 11 pixels, and how far a name stands from its point.
-LETTER_PIXELS, LINE_PIXELS, AWAY_PIXELS = 6.6, 13.0, 13.0
+# A letter and a line of 11 pixels in the widest fonts (DejaVu Sans), and how far a name stands from
+# its point.
+LETTER_PIXELS, LINE_PIXELS, AWAY_PIXELS = 7.8, 15.0, 13.0
 POINT_PIXELS = 5.0
 
 
