@@ -33,7 +33,7 @@ from prumo.statistics.variation import variation
 if TYPE_CHECKING:
     from prumo.report.sections.section import Section
 
-SECONDS = {"C1": (10.0, 10.4), "C2": (20.0, 20.6), "C3": (39.0, 41.0)}
+SECONDS: dict[str, tuple[float, ...]] = {"C1": (10.0, 10.4), "C2": (20.0, 20.6), "C3": (39.0, 41.0)}
 SIZES = {"C1": 32, "C2": 64, "C3": 128}
 
 
@@ -138,7 +138,7 @@ def test_failures_are_grouped_by_verdict_and_reason() -> None:
             "run": ["C1-r1", "C1-r2", "C2-r1"],
             "verdict": ["timeout", "timeout", "crashed"],
             "reason": ["an hour is over", "an hour is over", None],
-        }
+        },
     )
     section = FailuresSection(failures)
 
@@ -169,7 +169,7 @@ def test_unequal_networks_are_said_even_without_figures() -> None:
         FrameworkEquality(framework=name, state=ProofState.DIFFERENT) for name in ("jax", "pytorch")
     )
     network = NetworkEquality(
-        network="rede1", image_size=28, channels=1, classes=10, parameters=7, frameworks=rows
+        network="rede1", image_size=28, channels=1, classes=10, parameters=7, frameworks=rows,
     )
     equality = Equality(tolerances=TOLERANCES, networks=(network,))
 

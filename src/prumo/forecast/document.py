@@ -19,6 +19,7 @@ from prumo.results.record import Verdict, unreadable_reason
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from prumo.results.record import RunRecord
     from prumo.results.tables import Results
 
