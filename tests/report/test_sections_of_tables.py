@@ -169,7 +169,12 @@ def test_unequal_networks_are_said_even_without_figures() -> None:
         FrameworkEquality(framework=name, state=ProofState.DIFFERENT) for name in ("jax", "pytorch")
     )
     network = NetworkEquality(
-        network="rede1", image_size=28, channels=1, classes=10, parameters=7, frameworks=rows,
+        network="rede1",
+        image_size=28,
+        channels=1,
+        classes=10,
+        parameters=7,
+        frameworks=rows,
     )
     equality = Equality(tolerances=TOLERANCES, networks=(network,))
 
