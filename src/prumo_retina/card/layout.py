@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
-from prumo.report.formats.markdown import MARKS
+from prumo.report.formats.documents import MARKDOWN_MARKS
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -155,4 +155,4 @@ def _table(table: Table) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is a mark."""
-    return text.translate(MARKS)
+    return text.translate(MARKDOWN_MARKS)
