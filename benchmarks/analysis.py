@@ -22,9 +22,11 @@ import numpy as np
 import polars as pl
 
 from prumo.report.content import assemble
+from prumo.report.language import english
+from prumo.report.sections import sections_of
 from prumo.results.tables import Results
 from prumo.run.sampler.sampler import memory_bytes
-from prumo.statistics.profile import resources_of, usage_by_scenario
+from prumo.statistics.training import resources_of, usage_by_scenario
 
 SECONDS_LIMIT = 10.0
 MEMORY_LIMIT_BYTES = 1000**3
@@ -80,10 +82,13 @@ def analysed(folder: Path) -> dict[str, float]:
     began = time.perf_counter()
     results = Results(folder)
     report = assemble(results, (), 0.95)
-    assert report.fits
-    assert report.convergences
+    sections = {
+        section.name: section.document(english()) for section in sections_of(results, report)
+    }
+    assert sections["batch"]["scaling"]
+    assert sections["loss"]["convergence"]
     over_time = results.usage_over_time()
-    resources = {str(title): columns for title, columns in resources_of(over_time.columns)}
+    resources = {str(name): columns for name, columns in resources_of(over_time.columns).items()}
     usage_by_scenario(over_time, report.runs, resources)
     seconds = time.perf_counter() - began
     memory = memory_bytes()

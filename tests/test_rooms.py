@@ -140,6 +140,39 @@ def test_the_controller_uses_only_the_parts_of_a_worker_that_are_pure() -> None:
     assert not {module for module in used if not any(_is_of(part, module) for part in WORKER_PARTS)}
 
 
+def test_statistics_return_numbers_and_no_prose() -> None:
+    above = {"message", "report", "run", "money", "forecast", "foreign", "cli"}
+
+    assert not [
+        f"{file.name} imports {module}"
+        for file in (SOURCE / "prumo" / "statistics").rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module) and _room(module) in above
+    ]
+
+
+@pytest.mark.parametrize("room", ["forecast", "foreign"])
+def test_sentences_are_made_in_report(room: str) -> None:
+    assert not [
+        f"{file.name} imports {module}"
+        for file in (SOURCE / "prumo" / room).rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module) and _room(module) in {"message", "report"}
+    ]
+
+
+def test_the_instrument_does_not_know_the_application_on_top() -> None:
+    application = re.compile("retina|fundus|referral", re.IGNORECASE)
+
+    assert not [
+        f"{file.relative_to(SOURCE)}:{number}"
+        for file in sorted((SOURCE / "prumo").rglob("*.*"))
+        if file.is_file() and file.suffix != ".pyc"
+        for number, line in enumerate(file.read_text("utf-8", "ignore").splitlines(), start=1)
+        if application.search(line)
+    ]
+
+
 def _imports(file: Path) -> Iterator[str]:
     """Every module that a file names in an import, also for types only or inside a function."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):

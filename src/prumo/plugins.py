@@ -68,3 +68,5 @@ RUNTIMES = PluginPoint("prumo.runtimes", "runtime")
 TASKS = PluginPoint("prumo.tasks", "task")
 TARGETS = PluginPoint("prumo.targets", "target")
 COMMANDS = PluginPoint("prumo.commands", "command group")
+TRANSLATIONS = PluginPoint("prumo.translations", "translation")
+"""Packages with a folder `locale` of texts, such as `locale/pt_BR.po`."""

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from prumo.forecast.observation import Kind, Observation, Subject
+from prumo.forecast.observation import Kind, Observation, Subject, Work
 from prumo.forecast.simulation import simulate
-from prumo.forecast.work import Work
 from prumo.study import Adaptive
 from support.measured_trainings import RUNS, measured_trainings
 

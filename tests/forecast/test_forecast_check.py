@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from prumo.forecast.accuracy import check_sentences, forecast_against_fact
+from prumo.forecast.document import forecast_against_fact
 from prumo.money.study_prices import Prices, write_prices
+from prumo.report.forecast import check_sentences
 from prumo.results.tables import Results
 from support.forecast_maker import forecast_of, span
 from support.priced_runs import rate

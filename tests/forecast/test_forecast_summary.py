@@ -11,7 +11,7 @@ import pytest
 from prumo.forecast.document import Basis, Grounds
 from prumo.forecast.observation import Kind
 from prumo.forecast.simulation import simulate
-from prumo.forecast.summary import Bill, summarise
+from prumo.forecast.study_forecast import Bill, summarise
 from prumo.money.billing import Rate
 from prumo.money.price import Kind as PriceKind
 from prumo.money.price import Purchase, Unit

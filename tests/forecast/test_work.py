@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prumo.forecast.work import training_work
+from prumo.forecast.observation import training_work
 from prumo_worker.networks import network
 
 LENET = network("lenet5", image_size=28, channels=1, classes=10)

@@ -14,8 +14,7 @@ from prumo.foreign.claim_figures import (
     spread_ratio_figure,
 )
 from prumo.results.record import Spread
-from prumo.statistics.interval import mean_interval
-from prumo.statistics.ratio import ratio_of
+from prumo.statistics.interval import mean_interval, ratio_of
 
 ONE = Group("C1", {}, (9.0, 10.0, 11.0))
 OTHER = Group("C2", {}, (4.0, 5.0, 6.0))

@@ -8,7 +8,8 @@ from prumo.machine.accelerators import Gpus
 from prumo.machine.cpu import Cpu
 from prumo.machine.machine import Disk, Host, Machine, Memory
 from prumo.machine.noise import Noise, NoiseNow, Steadiness
-from prumo.report.machine import Warn, advise
+from prumo.report.machine import advise
+from prumo.report.warnings import MachineWarning
 
 GIB = 1024**3
 QUIET_NOW = NoiseNow(
@@ -43,16 +44,16 @@ def test_a_system_that_tells_nothing_gives_no_false_alarm() -> None:
 @pytest.mark.parametrize(
     ("warning", "now"),
     [
-        (Warn.BUSY, replace(QUIET_NOW, load_average=5.0)),
-        (Warn.STEAL, replace(QUIET_NOW, steal_percent=4.0)),
-        (Warn.CPU_PRESSURE, replace(QUIET_NOW, pressure_cpu_percent=30.0)),
-        (Warn.MEMORY_PRESSURE, replace(QUIET_NOW, pressure_memory_percent=30.0)),
-        (Warn.IO_PRESSURE, replace(QUIET_NOW, pressure_io_percent=30.0)),
-        (Warn.SWAP, replace(QUIET_NOW, swap_used_bytes=GIB)),
-        (Warn.GOVERNOR, replace(QUIET_NOW, governor="powersave")),
+        (MachineWarning.BUSY, replace(QUIET_NOW, load_average=5.0)),
+        (MachineWarning.STEAL, replace(QUIET_NOW, steal_percent=4.0)),
+        (MachineWarning.CPU_PRESSURE, replace(QUIET_NOW, pressure_cpu_percent=30.0)),
+        (MachineWarning.MEMORY_PRESSURE, replace(QUIET_NOW, pressure_memory_percent=30.0)),
+        (MachineWarning.IO_PRESSURE, replace(QUIET_NOW, pressure_io_percent=30.0)),
+        (MachineWarning.SWAP, replace(QUIET_NOW, swap_used_bytes=GIB)),
+        (MachineWarning.GOVERNOR, replace(QUIET_NOW, governor="powersave")),
     ],
 )
-def test_each_kind_of_noise_has_its_own_warning(warning: Warn, now: NoiseNow) -> None:
+def test_each_kind_of_noise_has_its_own_warning(warning: MachineWarning, now: NoiseNow) -> None:
     machine = replace(QUIET, noise=Noise(now, STEADY))
     assert [advice.warning for advice in advise(machine)] == [warning]
 
@@ -60,11 +61,11 @@ def test_each_kind_of_noise_has_its_own_warning(warning: Warn, now: NoiseNow) ->
 @pytest.mark.parametrize(
     ("warning", "steadiness"),
     [
-        (Warn.UNSTEADY, replace(STEADY, variation_percent=12.0)),
-        (Warn.HICCUPS, replace(STEADY, slowest_to_fastest=2.0)),
+        (MachineWarning.UNSTEADY, replace(STEADY, variation_percent=12.0)),
+        (MachineWarning.HICCUPS, replace(STEADY, slowest_to_fastest=2.0)),
     ],
 )
-def test_unsteady_work_is_told(warning: Warn, steadiness: Steadiness) -> None:
+def test_unsteady_work_is_told(warning: MachineWarning, steadiness: Steadiness) -> None:
     machine = replace(QUIET, noise=Noise(QUIET_NOW, steadiness))
     assert [advice.warning for advice in advise(machine)] == [warning]
 
@@ -72,7 +73,7 @@ def test_unsteady_work_is_told(warning: Warn, steadiness: Steadiness) -> None:
 def test_a_broken_quota_is_told_and_a_whole_one_is_not() -> None:
     broken = replace(QUIET, cpu=replace(QUIET.cpu, quota_cores=2.5, usable_cores=2))
     whole = replace(QUIET, cpu=replace(QUIET.cpu, quota_cores=2.0, usable_cores=2))
-    assert [advice.warning for advice in advise(broken)] == [Warn.QUOTA]
+    assert [advice.warning for advice in advise(broken)] == [MachineWarning.QUOTA]
     assert advise(whole) == []
 
 

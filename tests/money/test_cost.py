@@ -19,6 +19,7 @@ from prumo.report.cost_sentences import (
     source_sentences,
     unpriced_sentences,
 )
+from prumo.report.label import metric_title
 from prumo.statistics.metric import Kind, headlines, in_reading_order, metric_of
 from prumo.statistics.summary import summarise
 from prumo.study import CostSettings
@@ -208,7 +209,7 @@ def test_money_comes_after_speed_and_the_cost_of_a_run_is_a_headline() -> None:
     assert headlines(names)[:2] == ["train_seconds", "cost_brl"]
     metric = metric_of("cost_per_1000_images_brl")
     assert (metric.kind, metric.unit, metric.better) == (Kind.MONEY, "BRL", "lower")
-    assert str(metric.title) == "Cost per 1,000 images"
+    assert str(metric_title(metric.name)) == "Cost per 1,000 images"
 
 
 def test_a_costing_tells_currency_metrics_and_sources() -> None:

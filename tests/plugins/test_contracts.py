@@ -25,6 +25,7 @@ from prumo.plugins import (
     PRICE_SOURCES,
     RUNTIMES,
     TASKS,
+    TRANSLATIONS,
     WORKLOADS,
     PluginPoint,
 )
@@ -146,6 +147,9 @@ for _name in COMMANDS.names():
         command=COMMANDS.load(_name),
         entry_module=_entry.module,
     )
+
+for _name in TRANSLATIONS.names():
+    _contract(TRANSLATIONS, _name, testing.TranslationContract, package=TRANSLATIONS.load(_name))
 
 
 class TestTargetProcess(testing.TargetContract):

@@ -7,13 +7,11 @@ import re
 import polars as pl
 import pytest
 
-from prumo.report.figures.curves import curves_of, in_two_lines
-from prumo.report.figures.figure import axis_title
-from prumo.report.figures.loss import loss_figure
+from prumo.report.figures.curves import curves_of, in_two_lines, loss_figure
+from prumo.report.figures.figure import axis_title, layout
 from prumo.report.figures.pareto import PixelAxis, free_places
-from prumo.report.figures.rows import layout
 from prumo.report.language import english
-from prumo.statistics.convergence import losses_of
+from prumo.statistics.training import losses_of
 
 EVENTS = {"run": pl.String, "epoch": pl.Int64, "step": pl.Int64, "seconds": pl.Float64} | {
     "loss": pl.Float64

@@ -15,10 +15,10 @@ from PIL import Image
 from prumo.errors import StorageError
 from prumo.money.study_prices import Prices, write_prices
 from prumo.report.content import assemble
-from prumo.report.formats import FORMATS, open_format, write_formats
-from prumo.report.formats.content import Telling
-from prumo.report.formats.latex import escaped
+from prumo.report.formats import FORMATS, write_formats
+from prumo.report.formats.documents import escaped
 from prumo.report.language import english, language
+from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results
 from support.priced_runs import rate
 from support.result_factory import ResultFactory
@@ -37,19 +37,19 @@ class Kept(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def telling(tmp_path_factory: pytest.TempPathFactory) -> Telling:
+def report(tmp_path_factory: pytest.TempPathFactory) -> LocalizedReport:
     factory = ResultFactory(tmp_path_factory.mktemp("formats") / "demo", samples=0)
     factory.study_of(2)
     factory.run(5, 1, {"framework": "mxnet", "batch_size": 64}, verdict="crashed", reason=HOSTILE)
-    return _telling(factory.path)
+    return _localized(factory.path)
 
 
 @pytest.fixture(scope="module")
-def kept(telling: Telling, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
+def kept(report: LocalizedReport, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Kept]:
     """Every format in a folder of its own."""
     above = tmp_path_factory.mktemp("kept")
     return {
-        name: Kept(above / name / "deep", open_format(name).write(telling, above / name / "deep"))
+        name: Kept(above / name / "deep", FORMATS[name](report, above / name / "deep"))
         for name in FORMATS
     }
 
@@ -70,19 +70,19 @@ def test_a_format_keeps_a_report_without_a_finished_run(name: str, tmp_path: Pat
     factory = ResultFactory(tmp_path / "demo")
     factory.run(1, 1, {"batch_size": 32}, verdict="crashed", reason="no reason")
 
-    written = open_format(name).write(_telling(factory.path), tmp_path / "out")
+    written = FORMATS[name](_localized(factory.path), tmp_path / "out")
 
     assert all(path.is_file() for path in written)
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_place_that_cannot_be_written_is_an_error_for_people(
-    name: str, telling: Telling, tmp_path: Path
+    name: str, report: LocalizedReport, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(StorageError, match="cannot write"):
-        open_format(name).write(telling, tmp_path / "file")
+        FORMATS[name](report, tmp_path / "file")
 
 
 def test_no_two_formats_write_the_same_file(kept: dict[str, Kept]) -> None:
@@ -91,35 +91,35 @@ def test_no_two_formats_write_the_same_file(kept: dict[str, Kept]) -> None:
     assert len(places) == len(set(places))
 
 
-def test_a_format_asked_for_twice_is_written_once(telling: Telling, tmp_path: Path) -> None:
-    written = write_formats(telling, ["csv", "csv"], tmp_path)
+def test_a_format_asked_for_twice_is_written_once(report: LocalizedReport, tmp_path: Path) -> None:
+    written = write_formats(report, ["csv", "csv"], tmp_path)
 
     assert len(written) == len(set(written))
 
 
 def test_tables_for_programs_keep_numbers_as_they_are_in_any_language(
-    telling: Telling, tmp_path: Path
+    report: LocalizedReport, tmp_path: Path
 ) -> None:
-    portuguese = replace(telling, language=language("pt-BR"))
+    portuguese = replace(report, language=language("pt-BR"))
     write_formats(portuguese, ["csv", "parquet"], tmp_path)
 
     for table in ("runs", "summary", "variation"):
         kept = pl.read_parquet(tmp_path / f"{table}.parquet")
-        assert kept.equals(telling.frames[table])
+        assert kept.equals(report.frames[table])
         assert pl.read_csv(tmp_path / f"{table}.csv", infer_schema_length=None).shape == kept.shape
     shares = pl.read_csv(tmp_path / "variation.csv").filter(metric="train_seconds")["share"]
     assert shares.sum() == pytest.approx(1)
 
 
 def test_what_runs_cost_is_a_table_of_its_own_where_they_have_prices(
-    telling: Telling, tmp_path: Path
+    report: LocalizedReport, tmp_path: Path
 ) -> None:
     factory = ResultFactory(tmp_path / "demo", samples=0).study_of(2)
     kept = Prices(made=date(2026, 11, 14), rates={"": rate(3.6)})
     write_prices(factory.path, kept)
-    frames = _telling(factory.path).frames
+    frames = _localized(factory.path).frames
 
-    assert "cost" not in telling.frames
+    assert "cost" not in report.frames
     seconds = frames["runs"]["train_seconds"].to_list()
     assert frames["cost"]["cost_usd"].to_list() == pytest.approx([time / 1000 for time in seconds])
     assert set(frames["variation"]["metric"]) == {"train_seconds", "cost_usd"}
@@ -177,15 +177,17 @@ def test_metrics_of_like_names_have_tables_of_their_own(tmp_path: Path) -> None:
         metrics = {"a b": 1.0, "a-b": 2.0, "größe": 3.0, "?": 4.0}
         factory.run(1, replication, {"batch_size": 32}, metrics=metrics)
     results = Results(factory.path)
-    telling = Telling(results, assemble(results, ["a b", "a-b", "größe", "?"], 0.95), english())
+    report = LocalizedReport(
+        results, assemble(results, ["a b", "a-b", "größe", "?"], 0.95), english()
+    )
 
-    written = open_format("latex").write(telling, tmp_path / "out")
+    written = FORMATS["latex"](report, tmp_path / "out")
 
     assert len([path for path in written if path.parent.name == "tables"]) == 4
 
 
-def test_texts_and_numbers_follow_the_language(telling: Telling, tmp_path: Path) -> None:
-    open_format("latex").write(replace(telling, language=language("pt-BR")), tmp_path)
+def test_texts_and_numbers_follow_the_language(report: LocalizedReport, tmp_path: Path) -> None:
+    FORMATS["latex"](replace(report, language=language("pt-BR")), tmp_path)
     table = (tmp_path / "tables" / "train-seconds.tex").read_text()
 
     assert r"\usepackage[brazilian]{babel}" in (tmp_path / "report.tex").read_text()
@@ -193,9 +195,9 @@ def test_texts_and_numbers_follow_the_language(telling: Telling, tmp_path: Path)
     assert re.search(r"C1 & pytorch & 32 & 2 & \d+,\d+ s & ", table)
 
 
-def _telling(path: Path) -> Telling:
+def _localized(path: Path) -> LocalizedReport:
     results = Results(path)
-    return Telling(results, assemble(results, [], 0.95), english())
+    return LocalizedReport(results, assemble(results, [], 0.95), english())
 
 
 def _balanced(text: str) -> bool:

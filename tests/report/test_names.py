@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.report.content import Report, assemble
-from prumo.report.document import document
 from prumo.report.language import english
-from prumo.report.page import page
+from prumo.report.render import LocalizedReport
+from prumo.report.sections.outcome import WarningsSection
 from prumo.report.warnings import WarningKind
 from prumo.results.tables import Results
 from support.result_factory import ResultFactory
@@ -47,7 +47,7 @@ def test_a_factor_and_a_metric_of_one_name_have_a_page(tmp_path: Path, name: str
     results = _results(tmp_path, factor=name, metric=name)
     report = assemble(results, [_stated_metric(results, name)], 0.95)
 
-    assert "of every scenario</title>" in page(results, report, english())
+    assert "of every scenario</title>" in LocalizedReport(results, report, english()).page()
     assert [effect.interval.mean for effect in report.effects] == [1.25, 4.25]
 
 
@@ -56,8 +56,15 @@ def _report(path: Path, factor: str, metric: str) -> Report:
     results = _results(path, factor, metric)
     own = _stated_metric(results, metric)
     report = assemble(results, [own], 0.95)
-    assert json.loads(json.dumps(document(report, english())))["main_metric"] == own
-    assert {warning.kind for warning in report.warnings} == {WarningKind.WIDE_INTERVAL}
+    assert (
+        json.loads(json.dumps(LocalizedReport(results, report, english()).document()))[
+            "main_metric"
+        ]
+        == own
+    )
+    assert {one.kind for one in WarningsSection.of(results, report).warnings} == {
+        WarningKind.WIDE_INTERVAL
+    }
     return report
 
 

@@ -13,15 +13,14 @@ from rich.console import Console
 
 from prumo.forecast.document import Basis, Forecast, ScenarioForecast, Span, write_forecast
 from prumo.report.content import assemble
-from prumo.report.document import document
 from prumo.report.figures.batch import batch_figure
-from prumo.report.figures.loss import usage_figure
+from prumo.report.figures.curves import usage_figure
 from prumo.report.figures.scenarios import bars_figures, scenarios_figures
 from prumo.report.language import english, language
-from prumo.report.page import page
-from prumo.report.section import sections_of
+from prumo.report.render import LocalizedReport
+from prumo.report.sections import sections_of
+from prumo.report.sections.training import ProfilesSection
 from prumo.report.sentence import outcome
-from prumo.report.terminal import print_report
 from prumo.results.tables import Results
 from support.result_factory import ResultFactory
 
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.report.content import Report
+    from prumo.report.language import Language
+    from prumo.report.sections.section import PageSection
 
 HOSTILE = '<script>alert("x")</script>&<img src=x onerror=alert(1)>'
 
@@ -158,7 +159,7 @@ def test_words_of_machine_and_profile_are_in_the_language(whole: Read) -> None:
     portuguese = language("pt-BR")
     sections = {
         section.name: section.values
-        for section in sections_of(whole.results, whole.report, {}, portuguese)
+        for section in _page_sections(whole.results, whole.report, portuguese)
     }
     title, (machine,) = sections["setting"]["setting"][0]
 
@@ -172,10 +173,10 @@ def test_words_of_machine_and_profile_are_in_the_language(whole: Read) -> None:
 def test_a_profiler_that_gave_nothing_says_why_and_failed_runs_are_not_profiled(
     broken: Read,
 ) -> None:
-    assert broken.report.profiles == []
+    assert ProfilesSection.of(broken.results, broken.report).profiles == []
     assert "No profile of C1: no profiler for tpu." in broken.text
     console = Console(record=True)
-    print_report(broken.report, console, english())
+    LocalizedReport(broken.results, broken.report, english()).print(console)
     assert "No profile of C1: no profiler for tpu." in console.export_text()
 
 
@@ -269,7 +270,7 @@ def test_priced_runs_have_amounts_in_every_part_of_the_page(tmp_path: Path) -> N
     factory.price({"cpu": 0.169, "gpu": 0.526})
     results = Results(factory.path)
     report = assemble(results, [], 0.95)
-    text = _outline(page(results, report, english())).text
+    text = _outline(LocalizedReport(results, report, english()).page()).text
 
     assert report.selected[:2] == ("train_seconds", "cost_usd")
     assert "Time and cost of every scenario" in text
@@ -277,7 +278,7 @@ def test_priced_runs_have_amounts_in_every_part_of_the_page(tmp_path: Path) -> N
     assert "Time against money" in text
     assert "azure/gpu@eastus, on demand, $0.526/h as of 2026-11-01" in text
     assert "Analysis of variance: Cost of a run" in text
-    said = json.loads(json.dumps(document(report, english())))
+    said = json.loads(json.dumps(LocalizedReport(results, report, english()).document()))
     assert said["cost"]["rates"]["C3"]["amount"] == 0.526
     assert [found["metric"] for found in said["variations"]] == ["train_seconds", "cost_usd"]
 
@@ -288,7 +289,7 @@ def test_prices_that_a_study_names_and_nobody_kept_are_told(tmp_path: Path) -> N
     study["machines"] = {"cpu": {"price": "azure/Standard_F4s_v2@eastus"}}
     (factory.path / "study.yaml").write_text(json.dumps(study))
     results = Results(factory.path)
-    sections = sections_of(results, assemble(results, [], 0.95), {}, english())
+    sections = _page_sections(results, assemble(results, [], 0.95), english())
     (money,) = (section for section in sections if section.name == "money")
 
     assert "(azure/Standard_F4s_v2@eastus)" in str(money.values["sentences"][0])
@@ -364,9 +365,14 @@ def _append_event(run: Path, event: dict[str, Any]) -> None:
 
 def _section_names(path: Path) -> set[str]:
     results = Results(path)
-    return {
-        section.name for section in sections_of(results, assemble(results, [], 0.95), {}, english())
-    }
+    sections = _page_sections(results, assemble(results, [], 0.95), english())
+    return {section.name for section in sections}
+
+
+def _page_sections(results: Results, report: Report, told_in: Language) -> list[PageSection]:
+    """The sections of the page, without their figures."""
+    pages = [section.page([], told_in) for section in sections_of(results, report)]
+    return [page for page in pages if page is not None]
 
 
 def _report(path: Path) -> Report:
@@ -376,7 +382,7 @@ def _report(path: Path) -> Report:
 def _read(path: Path) -> Read:
     results = Results(path)
     report = assemble(results, [], 0.95)
-    return Read(results, report, page(results, report, english()))
+    return Read(results, report, LocalizedReport(results, report, english()).page())
 
 
 def _page(path: Path) -> str:

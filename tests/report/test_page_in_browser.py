@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 from prumo.report.content import assemble
 from prumo.report.language import language
-from prumo.report.page import write_page
+from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results
 from support.result_factory import ResultFactory
 
@@ -59,7 +59,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     factory.price({"cpu": 0.169, "gpu": 0.526})
     results = Results(folder)
     # Portuguese: its texts are the longer ones.
-    write_page(results, assemble(results, [], 0.95), folder / "report.html", language("pt-BR"))
+    report = LocalizedReport(results, assemble(results, [], 0.95), language("pt-BR"))
+    (folder / "report.html").write_text(report.page(), "utf-8")
     return folder / "report.html"
 
 

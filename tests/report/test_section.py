@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.report.content import assemble
 from prumo.report.language import english
-from prumo.report.section import sections_of
+from prumo.report.sections.money import MoneySection
 from prumo.report.sentence import sentences
 from prumo.results.tables import Results
 from support.result_factory import ResultFactory
@@ -22,11 +22,8 @@ def test_what_the_summary_says_of_machines_is_not_said_again_under_money(tmp_pat
     results = Results(folder)
     report = assemble(results, [], 0.95)
     assert report.cost is not None
-    (money,) = (
-        section
-        for section in sections_of(results, report, {}, english())
-        if section.name == "money"
-    )
+    money = MoneySection.of(results, report).page([], english())
+    assert money is not None
 
     assert report.cost.machine_sentences()
     assert not [said for said in money.values["sentences"] if said in sentences(report)]

@@ -12,12 +12,11 @@ from support.spoken_texts import Spoken, spoken_texts, unknown_texts
 TRANSLATED = [tag for tag in LANGUAGES if tag != "en"]
 # Messages whose text is a variable, which `spoken_texts` knows from elsewhere.
 KNOWN_FROM_ELSEWHERE = {
-    "analyse/metric.py",
-    "analyse/warning.py",
-    "analyse/wording.py",
-    "price/rate.py",
-    "report/page.py",
-    "report/sentence.py",
+    "prumo/message.py",
+    "prumo/money/billing.py",
+    "prumo/report/render.py",
+    "prumo/report/sentence.py",
+    "prumo/report/warnings.py",
 }
 
 

@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 
 from prumo.message import Message
-from prumo.report.evidence import Evidence
-from prumo.report.warnings import (
+from prumo.report.find_warnings import (
     CHECKS,
     DRIFT_P_VALUE,
     OUTLIER_P_VALUE,
-    ResultWarning,
-    WarningKind,
+    Evidence,
     find_warnings,
 )
+from prumo.report.warnings import ResultWarning, WarningKind
 from prumo.results.record import Spread
 from prumo.statistics.outliers import drift_over_order
+from prumo.study.network import Architecture
 
 STATISTICAL = {WarningKind.DRIFT, WarningKind.OUTLIERS, WarningKind.WIDE_INTERVAL}
 
@@ -216,7 +216,7 @@ def test_every_warning_can_be_told_in_another_language() -> None:
     for warning in find_warnings(_evidence(scenarios=2, replications=1, samples=2)):
         assert isinstance(warning.message, Message)
         assert isinstance(warning.advice, Message)
-        assert str(warning.advice) == warning.kind.value
+        assert str(warning.advice) == warning.kind.value.advice
 
 
 def test_imported_runs_are_not_missed_by_the_sampler() -> None:
@@ -227,7 +227,7 @@ def test_imported_runs_are_not_missed_by_the_sampler() -> None:
 
 
 def test_networks_that_nobody_proved_equal_are_named() -> None:
-    evidence = _with(_evidence(), unproven=[Message("rede1 at 32 pixels (jax / pytorch)")])
+    evidence = _with(_evidence(), unproven=[(Architecture("rede1", 32, 3, 10), ("jax", "pytorch"))])
 
     assert _message(find_warnings(evidence), WarningKind.UNPROVEN).endswith(
         "same network: rede1 at 32 pixels (jax / pytorch)."
@@ -257,7 +257,7 @@ def test_other_programs_on_the_machine_are_noise() -> None:
 
 
 def test_the_advice_on_noise_says_what_helps_on_a_shared_machine() -> None:
-    assert "`measure.threads`" in WarningKind.NOISY_MACHINE
+    assert "`measure.threads`" in WarningKind.NOISY_MACHINE.value.advice
 
 
 def test_machines_may_differ_between_levels_of_a_machine_factor_only() -> None:

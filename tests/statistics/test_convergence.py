@@ -6,8 +6,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from prumo.report.convergence import convergence_sentences
-from prumo.statistics.convergence import Convergence, Losses, convergences, losses_of
+from prumo.report.sections.training import convergence_sentences
+from prumo.statistics.training import Convergence, Losses, convergences, losses_of
 
 NO_EVENTS = pl.LazyFrame(
     schema={"run": pl.String, "epoch": pl.Int64, "step": pl.Int64, "seconds": pl.Float64}

@@ -4,9 +4,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from prumo.statistics.effect import is_balanced, main_effects, mean_of_means
 from prumo.statistics.interval import mean_interval
-from prumo.statistics.summary import summarise
+from prumo.statistics.summary import is_balanced, main_effects, mean_of_means, summarise
 
 FAST = [10.0, 10.4, 9.7]
 SLOW = [20.0, 21.5, 19.0, 20.3]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from prumo.results.run_files import OperationShare, Profile
-from prumo.statistics.profile import OperationKind, operation_kind, scenario_profile
+from prumo.statistics.training import OperationKind, operation_kind, scenario_profile
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import digamma
 
-from prumo.statistics.interval import BOOTSTRAP_MINIMUM_VALUES
-from prumo.statistics.ratio import Ratio, bootstrap_ratio, geometric_mean, mean_ratio, ratio_of
+from prumo.statistics.interval import (
+    BOOTSTRAP_MINIMUM_VALUES,
+    Ratio,
+    bootstrap_ratio,
+    geometric_mean,
+    mean_ratio,
+    ratio_of,
+)
 
 FAST = [10.0, 10.4, 9.7]
 SLOW = [20.0, 21.5, 19.0, 20.3]

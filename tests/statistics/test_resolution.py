@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prumo.report.evidence import Evidence
-from prumo.statistics.outliers import coarse_clock, step_of
+from prumo.report.find_warnings import Evidence, coarse_clock
+from prumo.statistics.outliers import step_of
 
 
 @given(

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from prumo.errors import InputError
-from prumo.report.scaling import scaling_sentences, scaling_table
+from prumo.report.sections.scaling import scaling_sentences, scaling_table
 from prumo.statistics.scaling import Law, ScalingFit, scaling_fits
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from prumo.results.run_files import SPANS, usage_in_spans
-from prumo.statistics.profile import resources_of, usage_by_scenario
+from prumo.statistics.training import resources_of, usage_by_scenario
 
 RUNS = pl.DataFrame(
     {
@@ -46,7 +46,7 @@ def test_the_gpus_of_a_machine_count_together() -> None:
 
     found = resources_of([*columns, "tree_cpu_percent", "gpu0_power_watts"])
 
-    assert {str(title): names for title, names in found} == {
+    assert found == {
         "memory": ["memory_percent"],
         "GPU": ["gpu0_percent", "gpu1_percent"],
         "GPU memory": ["gpu0_memory_percent"],

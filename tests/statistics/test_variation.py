@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from prumo.report.sections.variation import variation_remarks, variation_summary
 from prumo.statistics.factorial import MOST_TERMS
 from prumo.statistics.variation import Source, Variation, check_residuals, variation
 
@@ -38,7 +39,7 @@ def test_shares_of_a_whole_study_add_up_to_one_and_come_with_tests() -> None:
     assert sum(row.degrees_of_freedom for row in found.rows) == 3 * 12 - 1
     assert found.rows[0].term == ("framework",)
     assert (found.rows[0].p_value or 1) < 0.001
-    assert "framework" in str(found.summary)
+    assert "framework" in str(variation_summary(found))
 
 
 def test_effects_that_multiply_leave_no_interaction_in_logarithms() -> None:
@@ -138,7 +139,7 @@ def test_what_no_term_explains_is_told_where_it_is_large() -> None:
     runs = study(together, factors, only=lambda levels: levels != {"one": "c", "two": "w"})
     found = variation(runs, list(factors), "train_seconds")
 
-    assert "% other interactions" in str(found.summary)
+    assert "% other interactions" in str(variation_summary(found))
 
 
 def test_factors_that_change_only_together_are_counted_once() -> None:
@@ -164,7 +165,7 @@ def test_where_nothing_varies_there_are_no_rows_but_a_reason(
     found = variation(runs(), list(LEVELS), "train_seconds")
 
     assert found.rows == ()
-    assert found.summary is None
+    assert variation_summary(found) is None
     assert said(found, words)
 
 
@@ -257,7 +258,7 @@ def test_whatever_was_measured_degrees_of_freedom_add_up() -> None:
         runs = pl.DataFrame({**columns, "train_seconds": coarse, "verdict": ["finished"] * count})
         found = variation(runs, names, "train_seconds")
 
-        assert found.remarks
+        assert found.findings
         assert all(0 <= row.share <= 1 + 1e-9 for row in found.rows)
         if found.rows:
             assert sum(row.degrees_of_freedom for row in found.rows) == count - 1
@@ -338,4 +339,4 @@ def share(found: Variation, *term: str) -> float:
 
 
 def said(found: Variation, words: str) -> bool:
-    return any(words in str(remark) for remark in found.remarks)
+    return any(words in str(remark) for remark in variation_remarks(found))

@@ -12,6 +12,7 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
+from prumo.report.sections.variation import variation_remarks
 from prumo.statistics.variation import Variation, variation
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def test_unequal_numbers_of_runs_give_the_type_ii_squares_of_a_hand_calculation(
             (): 4,
         }
     )
-    assert any("add up to" in str(remark) for remark in found.remarks)
+    assert any("add up to" in str(remark) for remark in variation_remarks(found))
 
 
 def test_unequal_numbers_of_runs_give_the_type_ii_table_of_statsmodels() -> None:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.forecast.observation import Kind, Observation, Subject
-from prumo.forecast.work import Work, training_work
+from prumo.forecast.observation import Kind, Observation, Subject, Work, training_work
 from prumo_worker.data import CATALOG
 from prumo_worker.networks import network
 

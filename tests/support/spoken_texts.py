@@ -12,18 +12,17 @@ from jinja2 import Environment, nodes
 
 from prumo.report.language import UNITS
 from prumo.report.sentence import verdict_words
-from prumo.report.warnings import WarningKind
+from prumo.report.warnings import CATALOGUES
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
-from prumo.statistics.metric import GPU_TITLES
-from prumo.statistics.profile import OperationKind
+from prumo.statistics.training import OperationKind
 from prumo_retina.grade import Grade, Urgency
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SOURCE = Path(__file__).parent.parent / "src" / "prumo"
-TEMPLATES = SOURCE / "report" / "templates"
+SOURCE = Path(__file__).parent.parent.parent / "src"
+PACKAGES = ("prumo", "prumo_serve", "prumo_endpoint", "prumo_retina")
 
 Constants = Mapping[str, ast.expr]
 
@@ -60,8 +59,13 @@ def unknown_texts() -> list[str]:
     return [item.place for item in _in_source() if isinstance(item, Unknown)]
 
 
+def _files(pattern: str) -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from sorted((SOURCE / package).rglob(pattern))
+
+
 def _in_source() -> Iterator[Spoken | Unknown]:
-    for file in sorted(SOURCE.rglob("*.py")):
+    for file in _files("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
         constants = dict(_constants(tree))
         for node in ast.walk(tree):
@@ -119,7 +123,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _in_templates() -> Iterator[Spoken]:
-    for file in sorted(TEMPLATES.rglob("*.html")):
+    for file in _files("*.html"):
         for call in (
             Environment(autoescape=True).parse(file.read_text("utf-8")).find_all(nodes.Call)
         ):
@@ -127,16 +131,18 @@ def _in_templates() -> Iterator[Spoken]:
                 # A text that is chosen from two stands there as a whole too.
                 texts = [call.args[0], *call.args[0].find_all(nodes.Const)]
                 for text in (text for text in texts if isinstance(text, nodes.Const)):
-                    yield Spoken(text.value, place=f"templates/{file.name}:{call.lineno}")
+                    yield Spoken(text.value, place=f"{file.relative_to(SOURCE)}:{call.lineno}")
 
 
 def _in_enumerations() -> Iterator[Spoken]:
+    for catalogue in CATALOGUES:
+        yield from (
+            Spoken(text, plural, "prumo/report/warnings.py") for text, plural in catalogue.texts()
+        )
     for texts in (
         [kind.value for kind in OperationKind],
         [state.value for state in ProofState],
         [str(verdict_words(verdict.value)) for verdict in Verdict],
-        [advice.value for advice in WarningKind],
-        [title for title, _, _ in GPU_TITLES.values()],
         [grade.title for grade in Grade],
         [urgency.label for urgency in Urgency],
         UNITS,

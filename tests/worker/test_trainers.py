@@ -16,7 +16,7 @@ from prumo.datasets.preparation import Request, prepare
 from prumo.machine.accelerators import read_gpus
 from prumo.results.record import Verdict
 from prumo.run.verdict import Evidence, judge
-from prumo.statistics.profile import OperationKind, operation_kind
+from prumo.statistics.training import OperationKind, operation_kind
 from prumo.supervise.guard import Ending
 from prumo_worker.data.dataset import Feed, open_dataset
 from prumo_worker.failure import Unavailable

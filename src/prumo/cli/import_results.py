@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import print_json
-from prumo.foreign.log_import import import_logs
-from prumo.foreign.logs import KINDS
+from prumo.foreign.logs import KINDS, import_logs
 from prumo.foreign.table_import import import_tables
 from prumo.foreign.table_mapping import load_mapping
 

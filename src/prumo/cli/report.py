@@ -11,13 +11,10 @@ import click
 from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.report.content import assemble
-from prumo.report.document import document
 from prumo.report.file import write_file
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.formats.content import Telling
 from prumo.report.language import language as language_of
-from prumo.report.page import write_page
-from prumo.report.terminal import print_report
+from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results
 
 STANDARD_OUTPUT = "-"
@@ -37,7 +34,7 @@ PAGE = "html"
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(FORMATS)),
     help="Format to write into a folder; repeatable.  [default: only the page, as a file]",
 )
 @click.option("--csv", "csv_path", metavar="FILE", help="Write the summary as CSV; - prints it.")
@@ -71,16 +68,17 @@ def command(  # noqa: PLR0913 (one argument per option)
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
     language = language_of(tag)
     results = Results(folder)
-    report = assemble(results, metrics, confidence)
-    written = _write(Telling(results, report, language), formats, out)
+    tables = assemble(results, metrics, confidence)
+    report = LocalizedReport(results, tables, language)
+    written = _write(report, formats, out)
     if csv_path == STANDARD_OUTPUT:
-        click.echo(report.summary.write_csv(), nl=False)
+        click.echo(tables.summary.write_csv(), nl=False)
     elif csv_path is not None:
-        write_file(Path(csv_path), report.summary.write_csv())
+        write_file(Path(csv_path), tables.summary.write_csv())
     if as_json:
-        print_json({**document(report, language), **_paths(written)})
+        print_json({**report.document(), **_paths(written)})
     elif csv_path != STANDARD_OUTPUT:
-        print_report(report, table_console(), language)
+        report.print(table_console())
         click.echo()
     if not as_json:
         click.echo(f"Report: {_place(written)}", err=csv_path == STANDARD_OUTPUT)
@@ -99,17 +97,13 @@ def _paths(written: list[Path]) -> dict[str, Any]:
     return {"page": page, "files": list(map(str, written))}
 
 
-def _write(telling: Telling, formats: tuple[str, ...], out: Path | None) -> list[Path]:
+def _write(report: LocalizedReport, formats: tuple[str, ...], out: Path | None) -> list[Path]:
     """The formats that were asked for in a folder, or else one page; the paths of all."""
-    folder = telling.results.path
+    folder = report.results.path
     if not formats:
         if out is not None and out.is_dir():
             raise click.UsageError(f"--out {out} is a folder; give the page a file name.")
-        return [
-            write_page(
-                telling.results, telling.report, out or folder / "report.html", telling.language
-            )
-        ]
+        return [write_file(out or folder / "report.html", report.page())]
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; --format needs a folder.")
-    return write_formats(telling, formats, out or folder / "report")
+    return write_formats(report, formats, out or folder / "report")

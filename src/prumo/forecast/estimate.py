@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.forecast.document import CONFIDENCE, Span
-from prumo.forecast.observation import Kind, Subject, observation_of
+from prumo.forecast.observation import Kind, Subject, observation_of, training_work
 from prumo.forecast.simulation import simulate
-from prumo.forecast.work import training_work
-from prumo.message import counted
 from prumo.money.study_prices import machine_label
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.forecast.observation import Observation
-    from prumo.forecast.work import Work
-    from prumo.message import Message
+    from prumo.forecast.observation import Observation, Work
     from prumo.money.billing import Rate
     from prumo.money.price import Price
     from prumo.results.record import RunRecord
@@ -165,8 +161,9 @@ class Training:
 class Unlike:
     """In what a measured run differs from the training to be estimated."""
 
-    was: str | Message
-    wanted: str | Message
+    was: str | int
+    """A name, or a number of cores."""
+    wanted: str | int
 
 
 @dataclass(frozen=True)
@@ -324,7 +321,7 @@ def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unl
         cores, vcpus = cpu.get("usable_cores") or 0, price.vcpus or 0
         if cores and cores == vcpus:
             return None
-        return Unlike(counted(cores, "core"), counted(int(vcpus), "core"))
+        return Unlike(cores, int(vcpus))
     if record.device == "tpu":
         # A TPU does not tell its version, so the study's own word for the machine has to do.
         machine = study.machines.get(machine_label(record.parameters)) if study else None

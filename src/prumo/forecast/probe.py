@@ -11,8 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from prumo.forecast.observation import observation_of
-from prumo.forecast.work import BACKWARD
+from prumo.forecast.observation import BACKWARD, observation_of
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict
 from prumo.run.events import Activity

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prumo.forecast.learned_time import Array, LearnedTime, Spread
-    from prumo.forecast.observation import Observation, Subject
-    from prumo.forecast.work import Work
+    from prumo.forecast.observation import Observation, Subject, Work
     from prumo.study import Level
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -18,13 +18,12 @@ from prumo.foreign.claim_figures import (
     spread_ratio_figure,
 )
 from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO
-from prumo.message import Message
-from prumo.quantity import DIGITS, Quantity
+from prumo.quantity import DIGITS
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from prumo.foreign.claim_figures import Group, Levels, Scenarios
     from prumo.foreign.claims import Claim, Claims, Stated
@@ -55,13 +54,28 @@ class Judgement(StrEnum):
     NOT_SUPPORTED = "not supported"
 
 
-NO_RUNS = Message("no finished run tells it")
-NOT_POSITIVE = Message("not everything is above zero, so there is no ratio")
-NOT_TOLD = Message("what was published does not tell it")
-NO_DEVIATION = Message("a single run has no standard deviation")
-NO_SPREAD = Message("a single value on one side leaves no telling")
-NOT_APART = Message("the data do not tell the two apart")
-OPPOSITE = Message("the data surely say the opposite")
+class ReasonKind(StrEnum):
+    """Why a claim is contradicted or not supported, or in what it does not agree."""
+
+    NO_RUNS = "no_runs"
+    NOT_POSITIVE = "not_positive"
+    NOT_PUBLISHED = "not_published"
+    NO_DEVIATION = "no_deviation"
+    NO_SPREAD = "no_spread"
+    NOT_APART = "not_apart"
+    OPPOSITE = "opposite"
+    EXCEPTIONS = "exceptions"
+    """It holds on average and not in every pair."""
+    OUTSIDE = "outside"
+    """Some scenarios lie outside of the stated range."""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A reason, with the counts and limits that it rests on."""
+
+    kind: ReasonKind
+    values: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +85,7 @@ class Audited:
     claim: Claim
     scope: Scope
     judgement: Judgement
-    reason: Message | None = None
+    reason: Reason | None = None
     """Why it is contradicted or not supported, or in what it does not agree."""
     found: Figure | None = None
     """What the data give in place of the stated figure."""
@@ -151,8 +165,8 @@ def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Sc
 
 def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Audited:
     found = _found(claim, scope, scenarios, confidence)
-    if isinstance(found, Message):
-        return Audited(claim, scope, Judgement.NOT_SUPPORTED, found)
+    if isinstance(found, ReasonKind):
+        return Audited(claim, scope, Judgement.NOT_SUPPORTED, Reason(found))
     judgement, reason = _judged(claim, found)
     alternative = None
     if claim.stated is not None and judgement is not Judgement.AGREES:
@@ -160,73 +174,72 @@ def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
     return Audited(claim, scope, judgement, reason, found, alternative)
 
 
-def _found(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Figure | Message:
+def _found(
+    claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
+) -> Figure | ReasonKind:
     """The figure that the data give, or why they give none."""
     if claim.kind in COMPARISONS:
         return _compared(claim, scenarios.pairs(claim.metric, scope), confidence)
     groups = scenarios.groups(claim.metric, scope.one)
     if not groups:
-        return NO_RUNS
+        return ReasonKind.NO_RUNS
     if claim.kind == "mean":
         return mean_figure(groups, confidence, is_amount=metric_of(claim.metric).is_amount)
     if claim.kind.endswith("standard_deviation"):
         population = claim.kind.startswith("population")
         spread = spread_figure(groups[0], confidence, population=population)
         return spread or _no_deviation(groups[0])
-    return single_figure(groups[0], claim.kind) or NOT_TOLD
+    return single_figure(groups[0], claim.kind) or ReasonKind.NOT_PUBLISHED
 
 
 def _compared(
     claim: Claim, pairs: Sequence[tuple[Group, Group]], confidence: float
-) -> Figure | Message:
+) -> Figure | ReasonKind:
     if not pairs:
-        return NO_RUNS
+        return ReasonKind.NO_RUNS
     if claim.kind == SPREAD_RATIO:
         return spread_ratio_figure(*pairs[0], confidence) or _no_spread_ratio(*pairs[0])
     figure = ratio_figure if claim.ordering is None else order_figure
     ratio = figure(pairs, confidence)
-    return NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
+    return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
 
 
-def _no_spread_ratio(one: Group, other: Group) -> Message:
+def _no_spread_ratio(one: Group, other: Group) -> ReasonKind:
     untold = [group for group in (one, other) if group.standard_deviation is None]
-    return _no_deviation(untold[0]) if untold else NOT_POSITIVE
+    return _no_deviation(untold[0]) if untold else ReasonKind.NOT_POSITIVE
 
 
-def _no_deviation(group: Group) -> Message:
-    return NO_DEVIATION if group.spread is None else NOT_TOLD
+def _no_deviation(group: Group) -> ReasonKind:
+    return ReasonKind.NO_DEVIATION if group.spread is None else ReasonKind.NOT_PUBLISHED
 
 
-def _judged(claim: Claim, found: Figure) -> tuple[Judgement, Message | None]:
+def _judged(claim: Claim, found: Figure) -> tuple[Judgement, Reason | None]:
     if claim.ordering is not None:
         return _ordered(found, is_more=claim.ordering == "more")
     if _holds(claim, found):
         return Judgement.AGREES, None
     if _is_opposite(claim, found):
-        return Judgement.CONTRADICTED, OPPOSITE
+        return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
     return Judgement.DIFFERS, _outside(claim, found)
 
 
-def _ordered(ratio: Figure, *, is_more: bool) -> tuple[Judgement, Message | None]:
+def _ordered(ratio: Figure, *, is_more: bool) -> tuple[Judgement, Reason | None]:
     if ratio.low is None or ratio.high is None:
-        return Judgement.NOT_SUPPORTED, NO_SPREAD
+        return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NO_SPREAD)
     if ratio.low <= 1 <= ratio.high:
-        return Judgement.NOT_SUPPORTED, NOT_APART
+        return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NOT_APART)
     if (ratio.low > 1) == is_more:
         exceptions = _exceptions(ratio, is_more=is_more)
         return Judgement.AGREES_IN_PART if exceptions else Judgement.AGREES, exceptions
-    return Judgement.CONTRADICTED, OPPOSITE
+    return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
 
 
-def _exceptions(ratio: Figure, *, is_more: bool) -> Message | None:
+def _exceptions(ratio: Figure, *, is_more: bool) -> Reason | None:
     """In how many pairs an ordering that holds on average does not."""
     others = [part for part in ratio.parts if (part > 1) != is_more]
     if not others:
         return None
-    return Message(
-        "on average it is so, in {count} of {all} pairs it is not",
-        {"count": len(others), "all": len(ratio.parts)},
-    )
+    return Reason(ReasonKind.EXCEPTIONS, {"count": len(others), "all": len(ratio.parts)})
 
 
 def _holds(claim: Claim, found: Figure) -> bool:
@@ -243,18 +256,19 @@ def _is_allowed(claim: Claim, stated: Stated, value: float) -> bool:
     return abs(stated.difference(value)) <= claim.allowance + 1e-9 * abs(value)
 
 
-def _outside(claim: Claim, found: Figure) -> Message | None:
+def _outside(claim: Claim, found: Figure) -> Reason | None:
     """Which of several scenarios lie outside of a stated range, if it is one."""
     stated = claim.stated
     if stated is None or not stated.is_range or len(found.parts) <= 1:
         return None
-    return Message(
-        "{count} of {all} scenarios lie outside; they range from {low} to {high}",
+    outside = sum(not _is_allowed(claim, stated, part) for part in found.parts)
+    return Reason(
+        ReasonKind.OUTSIDE,
         {
-            "count": sum(not _is_allowed(claim, stated, part) for part in found.parts),
+            "count": outside,
             "all": len(found.parts),
-            "low": Quantity(min(found.parts)),
-            "high": Quantity(max(found.parts)),
+            "low": min(found.parts),
+            "high": max(found.parts),
         },
     )
 

@@ -15,8 +15,7 @@ from scipy.special import chdtri, fdtri
 from prumo.errors import InputError, did_you_mean
 from prumo.results.columns import IDENTITY_COLUMNS, OUTCOME_COLUMNS
 from prumo.results.record import Spread
-from prumo.statistics.interval import lowest_mean, t_quantile
-from prumo.statistics.ratio import LogMean, log_mean_ratio
+from prumo.statistics.interval import LogMean, log_mean_ratio, lowest_mean, t_quantile
 from prumo.study import level_text
 
 if TYPE_CHECKING:

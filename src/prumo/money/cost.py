@@ -13,8 +13,8 @@ from prumo.money.billing import DATA_BYTES, INFERENCES, rule
 from prumo.money.energy import CO2_OF, with_energy
 from prumo.money.price import Unit
 from prumo.money.study_prices import rates_of, read_prices
+from prumo.statistics.equality import same_computers
 from prumo.statistics.metric import Kind, in_reading_order, metric_of
-from prumo.statistics.same_computer import same_computers
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from prumo.money.billing import Exchange, Rate
     from prumo.results.tables import Results
-    from prumo.statistics.same_computer import SameComputer
+    from prumo.statistics.equality import SameComputer
 
 
 DEFAULT_SETTINGS = CostSettings()

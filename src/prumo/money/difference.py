@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from prumo.statistics.interval import DEFAULT_CONFIDENCE
-from prumo.statistics.ratio import mean_ratio, ratio_of
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_ratio, ratio_of
 from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from prumo.report.cost_sentences import (
     weakening_remarks,
 )
 from prumo.report.label import levels_label, scenario_label
-from prumo.statistics.effect import varying
+from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,17 +11,18 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.foreign.audit import PERCENT, TIMES, Judgement, audit
+from prumo.foreign.audit import PERCENT, TIMES, Judgement, ReasonKind, audit
 from prumo.foreign.claim_figures import Scenarios
 from prumo.message import Message, Series
 from prumo.money.cost import kept_costing
+from prumo.quantity import Quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
 
-    from prumo.foreign.audit import Audited
+    from prumo.foreign.audit import Audited, Reason
     from prumo.foreign.claim_figures import Scope
     from prumo.foreign.claims import Claims, Stated
     from prumo.report.language import Language
@@ -37,6 +38,17 @@ WORDS = {
     Judgement.DIFFERS: Message("differs"),
     Judgement.CONTRADICTED: Message("contradicted"),
     Judgement.NOT_SUPPORTED: Message("not supported"),
+}
+REASONS = {
+    ReasonKind.NO_RUNS: "no finished run tells it",
+    ReasonKind.NOT_POSITIVE: "not everything is above zero, so there is no ratio",
+    ReasonKind.NOT_PUBLISHED: "what was published does not tell it",
+    ReasonKind.NO_DEVIATION: "a single run has no standard deviation",
+    ReasonKind.NO_SPREAD: "a single value on one side leaves no telling",
+    ReasonKind.NOT_APART: "the data do not tell the two apart",
+    ReasonKind.OPPOSITE: "the data surely say the opposite",
+    ReasonKind.EXCEPTIONS: "on average it is so, in {count} of {all} pairs it is not",
+    ReasonKind.OUTSIDE: "{count} of {all} scenarios lie outside; they range from {low} to {high}",
 }
 ORDERINGS = {"less": Message("less"), "more": Message("more")}
 
@@ -73,7 +85,7 @@ def verdict_text(item: Audited, language: Language) -> str:
 def _verdict(item: Audited, language: Language) -> str:
     word = language.say(WORDS[item.judgement])
     if item.reason is not None:
-        return f"{word}: {language.say(item.reason)}"
+        return f"{word}: {language.say(_reason(item.reason))}"
     if item.judgement is not Judgement.DIFFERS or item.difference is None:
         return word
     values = {"difference": _difference(item.difference, item, language)}
@@ -91,6 +103,14 @@ def _difference(difference: float, item: Audited, language: Language) -> str:
     if item.difference_percent is None:
         return told
     return f"{told} ({_signed(item.difference_percent, language)} %)"
+
+
+def _reason(reason: Reason) -> Message:
+    limits = {
+        name: Quantity(value) if name in {"low", "high"} else value
+        for name, value in reason.values.items()
+    }
+    return Message(REASONS[reason.kind], limits)
 
 
 def _alternative(figure: str, claimed: Scope, scope: Scope) -> Message:

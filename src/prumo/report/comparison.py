@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.errors import InputError, did_you_mean
-from prumo.message import Message, listed
+from prumo.message import Message
 from prumo.money.cost import kept_costing
 from prumo.money.study_prices import read_prices
 from prumo.quantity import MISSING
@@ -24,13 +24,14 @@ from prumo.report.comparison_sentences import (
 )
 from prumo.report.content import headline_metrics
 from prumo.report.cost_sentences import cost_remarks, source_sentences
+from prumo.report.find_warnings import unproven_message
 from prumo.report.label import levels_label
 from prumo.results.columns import free_name
 from prumo.statistics.comparison import compare
-from prumo.statistics.effect import varying
 from prumo.statistics.equality import unproven
+from prumo.statistics.interval import geometric_mean
 from prumo.statistics.metric import Kind, metric_of
-from prumo.statistics.ratio import geometric_mean
+from prumo.statistics.summary import varying
 from prumo.study import level_text
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.results.tables import Results
     from prumo.statistics.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
 
 # A smaller p value says no more to a reader.
 LEAST_P_TOLD = 0.001
@@ -150,12 +151,9 @@ def _metric(results: Results, costing: Costing, asked: str | None) -> str:
 
 
 def _unproven(results: Results, factor: str) -> Iterator[Message]:
-    names = unproven(results.records, results.equality) if factor == "framework" else []
-    if names:
-        yield Message(
-            "Nothing proves that frameworks train the same network: {names}.",
-            {"names": listed(names)},
-        )
+    networks = unproven(results.records, results.equality) if factor == "framework" else []
+    if networks:
+        yield unproven_message(networks)
 
 
 def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prumo.message import Message, Series
 from prumo.quantity import Estimate, Quantity
+from prumo.report.label import metric_title
 from prumo.statistics.comparison import Verdict
 from prumo.statistics.interval import BOOTSTRAP_MINIMUM_VALUES
 from prumo.statistics.metric import Better, Kind, metric_of
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prumo.statistics.comparison import Comparison, LevelComparison
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
 
 RATIO_DIGITS = 3
 MOST_RATIO_DIGITS = 9
@@ -189,7 +190,7 @@ def _sentence(comparison: Comparison, pair: LevelComparison) -> Message:
     text = {Verdict.TOO_FEW_RUNS: wording.few, Verdict.NOT_TOLD_APART: wording.open}.get(
         pair.verdict, wording.told
     )
-    metric = metric_of(comparison.metric).title
+    metric = metric_title(comparison.metric)
     main = replace(text, values={"metric": metric, "one": one, "other": other, "ratio": ratio})
     if len(pair.matched) == 1:
         return Message("{main}.", {"main": main})

@@ -1,86 +1,55 @@
-"""What a report says, put together once for the terminal, the page and programs."""
+"""What all sections of a report share: the runs, their summary, and which metrics to show."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
-from prumo.forecast.accuracy import forecast_against_fact
-from prumo.forecast.document import read_forecast
 from prumo.money.cost import kept_costing
-from prumo.money.study_prices import named_prices, read_prices
 from prumo.report.cost import cost_report
-from prumo.report.evidence import Evidence
-from prumo.report.warnings import find_warnings
-from prumo.results.record import Verdict
-from prumo.statistics.convergence import convergences, losses_of
-from prumo.statistics.effect import is_balanced, main_effects, varying
-from prumo.statistics.equality import unproven
 from prumo.statistics.metric import headlines, in_reading_order
-from prumo.statistics.profile import scenario_profile
-from prumo.statistics.scaling import scaling_fits
-from prumo.statistics.summary import summarise
-from prumo.statistics.variation import variation
+from prumo.statistics.summary import is_balanced, main_effects, summarise, varying
 from prumo.study import Adaptive, Imported, plan_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from prumo.report.cost import CostReport
-    from prumo.report.warnings import ResultWarning
-    from prumo.results.equality import Equality
-    from prumo.results.run_files import Profile
-    from prumo.results.tables import Results, Unreadable
-    from prumo.statistics.convergence import Convergence, Losses
-    from prumo.statistics.effect import LevelMean
-    from prumo.statistics.profile import ScenarioProfile
-    from prumo.statistics.scaling import ScalingFit
-    from prumo.statistics.variation import Variation
+    from prumo.results.tables import Results
+    from prumo.statistics.summary import LevelMean
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """How many runs there are that no table of finished and failed runs shows."""
+
+    planned: int
+    unreadable: int = 0
+    """Folders that cannot be read and stand where a run should."""
+    unfinished: int = 0
+    imported: int = 0
+    """Runs that were not measured but read from the logs of other trainings."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The tables and findings of one study."""
+    """The tables of one study that every section draws on."""
 
     study_name: str
     confidence: float
     factors: tuple[str, ...]
-    varying: tuple[str, ...]
-    """The factors with more than one level: those that tell scenarios apart."""
     selected: tuple[str, ...]
     """The metrics to show first, the main one before the others."""
     runs: pl.DataFrame
     summary: pl.DataFrame
-    effects: list[LevelMean]
-    balanced: bool
     failures: pl.DataFrame
-    unreadable: tuple[Unreadable, ...]
-    unfinished: tuple[str, ...]
-    planned_runs: int
-    imported_runs: int
-    """Runs that were not measured but read from the logs of other trainings."""
-    warnings: list[ResultWarning]
-    equality: Equality | None
-    """The proof that compared frameworks train the same networks; None where nobody checked."""
-    profiles: list[ScenarioProfile]
-    """Where the time of a step goes, for scenarios that were profiled."""
-    unprofiled: dict[str, list[str]]
-    """Why a profiler that was asked for gave nothing → the scenarios where it did not."""
-    cost: CostReport | None
+    counts: RunCounts
+    cost: CostReport | None = None
     """What the runs cost at the prices kept with them; None where they have none."""
-    unpriced: tuple[str, ...]
-    """The prices that the study names and nobody kept with the results."""
-    variations: tuple[Variation, ...]
-    """Where the variation of the main metric comes from, and of the cost where there is one."""
-    fits: list[ScalingFit]
-    """How the main metric goes with batch sizes, image sizes and other numbers."""
-    losses: Losses
-    convergences: list[Convergence]
-    forecast: pl.DataFrame | None
-    """What was forecast against what came true; None where nobody made a forecast."""
 
     @property
     def main_metric(self) -> str | None:
@@ -99,17 +68,30 @@ class Report:
         both = dict.fromkeys((self.main_metric, self.cost_metric))
         return tuple(metric for metric in both if metric is not None)
 
+    @cached_property
+    def varying(self) -> tuple[str, ...]:
+        """The factors with more than one level: those that tell scenarios apart."""
+        return tuple(varying(self.runs, self.factors))
+
+    @cached_property
+    def effects(self) -> list[LevelMean]:
+        """The means of the main metric at each level of each factor."""
+        if self.main_metric is None:
+            return []
+        return main_effects(self.summary, self.varying, self.main_metric, self.confidence)
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every combination of levels has a mean of the main metric."""
+        metric = self.main_metric
+        return metric is not None and is_balanced(self.summary, self.varying, metric)
+
     @property
     def compared(self) -> tuple[str, ...]:
         """The factors with figures at more than one level."""
         return tuple(dict.fromkeys(effect.factor for effect in self.effects))
 
-    @property
-    def unreadable_runs(self) -> int:
-        """How many of the unreadable folders stand where a run should."""
-        return sum(item.is_run for item in self.unreadable)
-
-    @property
+    @cached_property
     def finished(self) -> pl.DataFrame:
         """The runs whose figures hold."""
         return self.runs.filter(pl.col("verdict") == "finished")
@@ -120,7 +102,7 @@ class Report:
 
 
 def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Report:
-    """Compute everything a report says; without metrics, a sensible choice of them is shown."""
+    """The tables of a report; without metrics, a sensible choice of them is shown."""
     costing = kept_costing(results)
     runs = costing.runs
     known = [name for name in runs.columns if name in {*results.metrics, *costing.metrics}]
@@ -129,57 +111,16 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
     asked = _known(metrics, known) or _in_table_order(
         headline_metrics(results, measured), costing.cost_metric
     )
-    selected = tuple(metric for metric in asked if metric in measured)
-    main = selected[0] if selected else None
-    apart = tuple(varying(runs, results.factors))
-    losses = losses_of(results.epochs(), results.steps())
-    forecast = read_forecast(results.path)
-    profiles = _profiles(results)
     return Report(
         study_name=results.study_name,
         confidence=confidence,
         factors=results.factors,
-        varying=apart,
-        selected=selected,
+        selected=tuple(metric for metric in asked if metric in measured),
         runs=runs,
         summary=summary,
-        effects=main_effects(summary, apart, main, confidence) if main else [],
-        balanced=is_balanced(summary, apart, main) if main else False,
         failures=results.failures(),
-        unreadable=results.unreadable,
-        unfinished=results.unfinished,
-        planned_runs=_planned_runs(results),
-        imported_runs=sum(bool(record.imported) for record in results.records),
-        warnings=find_warnings(
-            Evidence(
-                runs=runs,
-                conditions=results.conditions(),
-                metric=main,
-                confidence=confidence,
-                unreadable=[item.path.parent.name for item in results.unreadable],
-                unfinished=results.unfinished,
-                spreads=results.spreads,
-                unproven=unproven(results.records, results.equality),
-            )
-        ),
-        equality=results.equality,
-        profiles=[
-            profile
-            for name, several in profiles.items()
-            if (profile := scenario_profile(name, several)) is not None
-        ],
-        unprofiled=_unprofiled(profiles),
+        counts=_counts(results),
         cost=cost_report(costing, results.factors, confidence) if costing.metrics else None,
-        unpriced=_unpriced(results),
-        variations=tuple(
-            variation(runs, apart, metric)
-            for metric in dict.fromkeys((main, costing.cost_metric))
-            if metric is not None and metric in measured
-        ),
-        fits=scaling_fits(runs, results.factors, main, confidence) if main else [],
-        losses=losses,
-        convergences=convergences(runs, results.factors, losses, confidence),
-        forecast=None if forecast is None else forecast_against_fact(forecast, results),
     )
 
 
@@ -211,30 +152,6 @@ def _in_table_order(metrics: Sequence[str], cost_metric: str | None) -> list[str
     return [first, *money, *(name for name in rest if name not in {cost_metric, "wall_seconds"})]
 
 
-def _profiles(results: Results) -> dict[str, list[Profile]]:
-    """The profiles of finished runs by scenario: what a failed run did says nothing of the rest."""
-    profiles = results.profiles()
-    by_scenario: dict[str, list[Profile]] = {}
-    for record in results.records:
-        if record.run in profiles and record.verdict is Verdict.FINISHED:
-            by_scenario.setdefault(record.scenario, []).append(profiles[record.run])
-    return by_scenario
-
-
-def _unprofiled(profiles: Mapping[str, Sequence[Profile]]) -> dict[str, list[str]]:
-    reasons: dict[str, list[str]] = {}
-    for scenario, several in profiles.items():
-        for reason in dict.fromkeys(profile.reason for profile in several if profile.reason):
-            reasons.setdefault(reason, []).append(scenario)
-    return reasons
-
-
-def _unpriced(results: Results) -> tuple[str, ...]:
-    if results.study is None or read_prices(results.path) is not None:
-        return ()
-    return tuple(dict.fromkeys(named_prices(results.study).values()))
-
-
 def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:
     for metric in metrics:
         if metric not in known:
@@ -242,9 +159,14 @@ def _known(metrics: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(metrics))
 
 
-def _planned_runs(results: Results) -> int:
+def _counts(results: Results) -> RunCounts:
     unreadable = sum(item.is_run for item in results.unreadable)
-    seen = len(results.records) + unreadable + len(results.unfinished)
-    if results.study is None or isinstance(results.study.workload, Imported):
-        return seen
-    return max(seen, plan_of(results.study).runs_minimum)
+    planned = len(results.records) + unreadable + len(results.unfinished)
+    if results.study is not None and not isinstance(results.study.workload, Imported):
+        planned = max(planned, plan_of(results.study).runs_minimum)
+    return RunCounts(
+        planned=planned,
+        unreadable=unreadable,
+        unfinished=len(results.unfinished),
+        imported=sum(bool(record.imported) for record in results.records),
+    )

@@ -20,10 +20,9 @@ from prumo.report.cost_sentences import (
     total_sentences,
     unpriced_sentences,
 )
-from prumo.report.label import levels_label
-from prumo.statistics.effect import varying
+from prumo.report.label import levels_label, metric_title
 from prumo.statistics.metric import Kind, metric_of
-from prumo.statistics.summary import summarise
+from prumo.statistics.summary import summarise, varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -211,7 +210,7 @@ def _shown(costing: Costing) -> Iterator[list[str]]:
 
 def _heading(metric: str, language: Language) -> str:
     known = metric_of(metric)
-    title = language.told(known.title)
+    title = language.told(metric_title(known.name))
     return f"{title} ({known.unit})" if known.kind is Kind.MONEY else title
 
 

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from prumo.message import Message, counted, listed
+from prumo.message import counted, listed
 from prumo.money.lint import MAX_AGE_DAYS
-from prumo.report.warnings import unreadable_message
+from prumo.report.find_warnings import unreadable_message
+from prumo.report.warnings import CostNote
 from prumo.study import Imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import date
 
+    from prumo.message import Message
     from prumo.money.billing import Rate
     from prumo.results.tables import Results
 
@@ -28,14 +30,8 @@ def missing_notes(results: Results) -> Iterator[Message]:
     planned = _planned(results)
     missing = [name for name in planned if name not in finished]
     if missing:
-        yield Message(
-            "Without a finished run, and so not part of this answer: {missing} of {planned} "
-            "({names}).",
-            {
-                "missing": len(missing),
-                "planned": counted(len(planned), "scenario"),
-                "names": listed(missing),
-            },
+        yield CostNote.MISSING_SCENARIOS.message(
+            missing=len(missing), planned=counted(len(planned), "scenario"), names=listed(missing)
         )
 
 
@@ -48,15 +44,11 @@ def core_notes(conditions: pl.DataFrame, rates: Mapping[str, Rate]) -> Iterator[
         if rate is not None and rate.vcpus is not None and rate.vcpus != cores:
             found.setdefault((cores, rate), []).append(scenario)
     for (cores, rate), scenarios in found.items():
-        yield Message(
-            "Measured on a computer with {cores}, priced as {price} with {vcpus:.3g}: {names}. "
-            "That machine would take another time.",
-            {
-                "cores": counted(cores, "core"),
-                "price": rate.price,
-                "vcpus": rate.vcpus,
-                "names": listed(scenarios),
-            },
+        yield CostNote.OTHER_CORES.message(
+            cores=counted(cores, "core"),
+            price=rate.price,
+            vcpus=rate.vcpus,
+            names=listed(scenarios),
         )
 
 
@@ -70,14 +62,9 @@ def age_notes(rates: Mapping[str, Rate], day: date) -> Iterator[Message]:
     if not ages:
         return
     named = [
-        Message("{price} ({count} days)", {"price": price, "count": days})
-        for price, days in ages.items()
+        CostNote.OLD_PRICES.part("price", price=price, count=days) for price, days in ages.items()
     ]
-    yield Message(
-        "Prices older than {limit} days on {day}, so that amounts may have changed since: {names}. "
-        "`prumo price update` fetches newer ones.",
-        {"limit": MAX_AGE_DAYS, "day": day.isoformat(), "names": listed(named)},
-    )
+    yield CostNote.OLD_PRICES.message(limit=MAX_AGE_DAYS, day=day.isoformat(), names=listed(named))
 
 
 def _planned(results: Results) -> list[str]:

@@ -14,6 +14,7 @@ from prumo.money.pareto import Standing
 from prumo.money.price import Purchase, Unit
 from prumo.quantity import Quantity
 from prumo.report.cost_notes import age_notes, core_notes, missing_notes
+from prumo.report.find_warnings import same_computer_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -175,7 +176,7 @@ def machine_sentences(
     aspects = {Aspect.TIME: costing.time_metric}
     if money is not None and len(set(costing.rates.values())) > 1:
         aspects = {Aspect.COST: money, **aspects}
-    said = [shared.message() for shared in costing.same_computers]
+    said = [same_computer_message(shared) for shared in costing.same_computers]
     said += [
         ratio_message(ratio)
         for aspect, metric in aspects.items()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from prumo.forecast.document import CONFIDENCE, Span
+import polars as pl
+
+from prumo.forecast.document import CONFIDENCE, TOTAL, Span
 from prumo.forecast.estimate import LAYER_SECONDS, PASSES, reached_flops
 from prumo.message import Message, counted, listed
 from prumo.quantity import Estimate, Quantity
 from prumo.report.cost_sentences import exchange_message, rate_message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prumo.forecast.document import Forecast
     from prumo.forecast.estimate import Accelerator, Estimated, PassedOver, Training
@@ -141,6 +143,54 @@ def _reservations(forecast: Forecast) -> Iterator[Message]:
 
 
 TERA = 1e12
+
+
+def check_sentences(table: pl.DataFrame) -> list[Message]:
+    """How good the forecast was; nothing while no run has finished."""
+    scenarios = table.filter(pl.col("scenario") != TOTAL)
+    if scenarios.is_empty():
+        return []
+    said = [
+        Message(
+            "In {inside} of {count} the mean time of a run came to lie in its interval.",
+            {
+                "inside": int(scenarios["inside"].sum()),
+                "count": counted(scenarios.height, "scenario"),
+            },
+        )
+    ]
+    for row in table.filter(pl.col("scenario") == TOTAL).iter_rows(named=True):
+        values = {
+            "fact": Quantity(row["fact_seconds"], "s"),
+            "forecast": Estimate(
+                row["forecast_seconds"], row["low_seconds"], row["high_seconds"], "s", DIGITS
+            ),
+        }
+        if row["inside"]:
+            said.append(Message("All runs took {fact}; the forecast was {forecast}.", values))
+        else:
+            said.append(
+                Message(
+                    "All runs took {fact}, outside of the interval of the forecast, {forecast}.",
+                    values,
+                )
+            )
+        if row["fact_cost"] is not None:
+            said.append(_cost_sentence(row))
+    return said
+
+
+def _cost_sentence(row: Mapping[str, Any]) -> Message:
+    low, high, currency = row["low_cost"], row["high_cost"], row["currency"]
+    values = {
+        "fact": Quantity(row["fact_cost"], currency),
+        "forecast": Estimate(row["forecast_cost"], low, high, currency, DIGITS),
+    }
+    if low <= row["fact_cost"] <= high:
+        return Message("They cost {fact}; the forecast was {forecast}.", values)
+    return Message("They cost {fact}, outside of the interval of the forecast, {forecast}.", values)
+
+
 FLOP_DIGITS = 3
 
 
@@ -271,5 +321,9 @@ def _passed_over(passed: PassedOver) -> Message:
         )
     return Message(
         "Given with --from but not counted: {runs} with {was}, not with {wanted}.",
-        {"runs": runs, "was": passed.unlike.was, "wanted": passed.unlike.wanted},
+        {"runs": runs, "was": _kind(passed.unlike.was), "wanted": _kind(passed.unlike.wanted)},
     )
+
+
+def _kind(name: str | int) -> str | Message:
+    return counted(name, "core") if isinstance(name, int) else name

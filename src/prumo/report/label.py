@@ -1,20 +1,96 @@
-"""How a scenario is called: its name and the levels that set it apart."""
+"""What scenarios and metrics are called in texts, tables and figures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prumo.message import Message, Series
 from prumo.quantity import MISSING
+from prumo.statistics.metric import COST, GPU
+from prumo.statistics.variation import Source
 from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prumo.statistics.factorial import Term
+    from prumo.statistics.variation import VariationRow
     from prumo.study import Level
 
     Row = Mapping[str, Any]
 
 SEPARATOR = " · "
+TERM_SIGN = " \N{MULTIPLICATION SIGN} "
+
+TITLES = {
+    "train_seconds": Message("Training time"),
+    "images_per_second": Message("Throughput"),
+    "seconds_per_epoch": Message("Time per epoch"),
+    "step_seconds_median": Message("Median time per step"),
+    "first_step_seconds": Message("Time of the first step"),
+    "data_seconds": Message("Time waiting for data"),
+    "compute_seconds": Message("Time computing"),
+    "wall_seconds": Message("Wall time of the process"),
+    "loss": Message("Loss of the last epoch"),
+    "accuracy": Message("Accuracy of the last epoch"),
+    "validation_loss": Message("Validation loss"),
+    "validation_accuracy": Message("Validation accuracy"),
+    "validation_auc": Message("Validation area under the curve"),
+    "validation_sensitivity": Message("Validation sensitivity"),
+    "validation_specificity": Message("Validation specificity"),
+    "validation_kappa": Message("Validation quadratic kappa"),
+    "epochs": Message("Epochs trained"),
+    "best_epoch": Message("Best epoch"),
+    "epochs_to_loss": Message("Epochs until the loss"),
+    "steps_to_loss": Message("Steps until the loss"),
+    "seconds_to_loss": Message("Time until the loss"),
+    "setup_seconds": Message("Time to set up"),
+    "feature_seconds": Message("Time to compute features"),
+    "warmup_seconds": Message("Time to warm up"),
+    "images": Message("Images trained on"),
+    "max_rss_bytes": Message("Peak memory of the largest process"),
+    "tree_rss_bytes_max": Message("Peak memory of all processes, sampled"),
+    "cpu_percent_mean": Message("Machine CPU, mean"),
+    "tree_cpu_percent_mean": Message("CPU of the run (100 % = one core), mean"),
+    "memory_percent_mean": Message("Machine memory, mean"),
+    "swap_bytes_max": Message("Peak swap of the machine"),
+    "energy_joules": Message("Processor energy"),
+    "energy_kwh": Message("Energy as counted"),
+    "energy_estimate_kwh": Message("Energy, estimated from processor time"),
+    "co2_grams": Message("CO2 of the counted energy"),
+    "co2_estimate_grams": Message("CO2 of the estimated energy"),
+    "steal_percent_mean": Message("CPU stolen by the host, mean"),
+    "pressure_cpu_percent_mean": Message("CPU pressure, mean"),
+    "pressure_memory_percent_mean": Message("Memory pressure, mean"),
+    "pressure_io_percent_mean": Message("I/O pressure, mean"),
+}
+GPU_TITLES = {
+    "percent": "GPU {number} use, mean",
+    "memory_percent": "GPU {number} memory, mean",
+    "power_watts": "GPU {number} power, mean",
+}
+COST_TITLES = {
+    None: "Cost of a run",
+    "_per_epoch": "Cost per epoch",
+    "_per_1000_images": "Cost per 1,000 images",
+    "_per_inference": "Cost per inference",
+    "_to_loss": "Cost until the loss",
+}
+
+
+def metric_title(name: str) -> Message | str:
+    """What a reader calls a metric; a user's own is called by its name.
+
+    >>> str(metric_title("train_seconds")), metric_title("docs_per_second")
+    ('Training time', 'docs_per_second')
+    """
+    if name in TITLES:
+        return TITLES[name]
+    if gpu := GPU.fullmatch(name):
+        return Message(GPU_TITLES[gpu[2]], {"number": gpu[1]})
+    if cost := COST.fullmatch(name):
+        return Message(COST_TITLES[cost[1]])
+    return name
 
 
 def levels_label(row: Row, factors: Sequence[str]) -> str:
@@ -36,6 +112,20 @@ def row_label(row: Row, factors: Sequence[str]) -> str:
     """A scenario's name with its levels beside a row of a figure, such as `C3: pytorch · 64`."""
     levels = levels_label(row, factors)
     return f"{row['scenario']}: {levels}" if levels else str(row["scenario"])
+
+
+def source_label(row: VariationRow) -> Message | Series:
+    """What a reader calls a source: its factors, or what is left."""
+    if row.source is Source.ERROR:
+        return Message("error")
+    if row.source is Source.OTHER:
+        return Message("other interactions")
+    return term_label(row.term)
+
+
+def term_label(term: Term) -> Series:
+    """A term as it is written: its factors with a multiplication sign between them."""
+    return Series(term, TERM_SIGN)
 
 
 def _text(level: Level | None) -> str:

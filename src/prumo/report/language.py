@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from prumo.errors import InputError, did_you_mean
 from prumo.message import Message, Series
+from prumo.plugins import TRANSLATIONS
 from prumo.quantity import (
     CURRENCY_SYMBOLS,
     DIGITS,
@@ -23,6 +24,7 @@ from prumo.quantity import (
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import ModuleType
 
     from babel import Locale
 
@@ -164,9 +166,21 @@ def _marks(locale: Locale, texts: Mapping[str, tuple[str, ...]]) -> Marks:
 
 
 def _texts(locale: Locale) -> dict[str, tuple[str, ...]]:
+    """The texts of all installed packages; where two translate one, Prumo's own counts."""
+    texts: dict[str, tuple[str, ...]] = {}
+    for name in sorted(TRANSLATIONS.names(), key=lambda name: name != "prumo"):
+        for text, translated in _package_texts(TRANSLATIONS.load(name), locale).items():
+            texts.setdefault(text, translated)
+    return texts
+
+
+def _package_texts(package: object, locale: Locale) -> dict[str, tuple[str, ...]]:
+    """The texts in `locale/LOCALE.po` of a package; none where it has no such file."""
     from babel.messages.pofile import read_po  # noqa: PLC0415 (English needs none of it)
 
-    source = files("prumo.report") / "locale" / f"{locale}.po"
+    source = files(cast("ModuleType", package)) / "locale" / f"{locale}.po"
+    if not source.is_file():
+        return {}
     with source.open("rb") as file:
         catalog = read_po(file, locale=locale)
     return {_first(entry.id): _all(entry.string) for entry in catalog if entry.id and entry.string}

@@ -1,10 +1,11 @@
-"""Warnings about a machine, all of them here, each with advice that fits."""
+"""A machine for readers: its facts, and the warnings that it calls for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
+
+from prumo.report.warnings import MachineWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from prumo.machine.cpu import Cpu
     from prumo.machine.machine import Disk, Host, Machine, Memory
     from prumo.machine.noise import Noise, NoiseNow, Steadiness
+    from prumo.message import Message
 
 
 UNKNOWN = "not told"
@@ -134,41 +136,26 @@ FREE_MEMORY_SHARE = 0.25
 FREE_DISK_BYTES = 2 * 1024**3
 
 
-class Warn(Enum):
-    """Each thing that can make figures from this machine doubtful, with its advice."""
-
-    BUSY = "Other work runs here: stop it, or wait until the load falls."
-    STEAL = "Other virtual machines share the processor: use dedicated cores, or more replications."
-    CPU_PRESSURE = "Tasks wait for the processor: stop other work, or use fewer threads."
-    MEMORY_PRESSURE = "Tasks wait for memory: free some, or use smaller batches."
-    IO_PRESSURE = "Tasks wait for the disk: let copies and downloads end first."
-    SWAP = "Part of the memory is swapped out: free memory before measuring."
-    LITTLE_MEMORY = "Little memory is free: large batches may fail here for want of it."
-    LITTLE_DISK = "The disk is almost full: free space, or choose another results folder."
-    GOVERNOR = (
-        "The clock rate follows the load: set the governor to 'performance' "
-        "(cpupower frequency-set -g performance)."
-    )
-    QUOTA = "The quota is not a whole number of cores: threads will be stopped now and then."
-    UNSTEADY = "The same work takes different times: use more replications in interleaved order."
-    HICCUPS = "Single repetitions are held up: look at medians and at every point, not at one run."
-
-
 @dataclass(frozen=True)
 class Advice:
     """One warning: what was seen, and what to do about it."""
 
-    warning: Warn
-    seen: str
+    warning: MachineWarning
+    message: Message
+
+    @property
+    def seen(self) -> str:
+        """What was seen."""
+        return str(self.message)
 
     @property
     def text(self) -> str:
         """What to do."""
-        return self.warning.value
+        return str(self.warning.advice)
 
     def as_dict(self) -> dict[str, str]:
         """The warning's name, what was seen and what to do, ready for JSON."""
-        return {"warning": self.warning.name.lower(), "seen": self.seen, "advice": self.text}
+        return {"warning": self.warning.key, "seen": self.seen, "advice": self.text}
 
 
 def advise(machine: Machine) -> list[Advice]:
@@ -184,40 +171,44 @@ def advise(machine: Machine) -> list[Advice]:
 
 def _about_noise(now: NoiseNow, cores: int) -> Iterator[Advice]:
     if now.load_average is not None and now.load_average > BUSY_SHARE * cores:
-        yield Advice(Warn.BUSY, f"load average {now.load_average:.2f} on {cores} usable cores")
+        yield _advice(MachineWarning.BUSY, load=now.load_average, cores=cores)
     if now.steal_percent is not None and now.steal_percent > STEAL_PERCENT:
-        yield Advice(Warn.STEAL, f"{now.steal_percent:.1f} % of processor time stolen")
-    for warning, resource, percent in (
-        (Warn.CPU_PRESSURE, "processor", now.pressure_cpu_percent),
-        (Warn.MEMORY_PRESSURE, "memory", now.pressure_memory_percent),
-        (Warn.IO_PRESSURE, "disk", now.pressure_io_percent),
+        yield _advice(MachineWarning.STEAL, percent=now.steal_percent)
+    for warning, percent in (
+        (MachineWarning.CPU_PRESSURE, now.pressure_cpu_percent),
+        (MachineWarning.MEMORY_PRESSURE, now.pressure_memory_percent),
+        (MachineWarning.IO_PRESSURE, now.pressure_io_percent),
     ):
         if percent is not None and percent > PRESSURE_PERCENT:
-            yield Advice(warning, f"pressure on the {resource} {percent:.1f} % of the time")
+            yield _advice(warning, percent=percent)
     if now.swap_used_bytes > 0:
-        yield Advice(Warn.SWAP, f"{now.swap_used_bytes / 1024**2:.0f} MiB in swap")
+        yield _advice(MachineWarning.SWAP, used=now.swap_used_bytes / 1024**2)
     if now.governor is not None and now.governor != "performance":
-        yield Advice(Warn.GOVERNOR, f"governor '{now.governor}'")
+        yield _advice(MachineWarning.GOVERNOR, governor=now.governor)
 
 
 def _about_steadiness(steadiness: Steadiness) -> Iterator[Advice]:
     if steadiness.variation_percent > VARIATION_PERCENT:
-        yield Advice(Warn.UNSTEADY, f"variation {steadiness.variation_percent:.1f} %")
+        yield _advice(MachineWarning.UNSTEADY, percent=steadiness.variation_percent)
     if steadiness.slowest_to_fastest > SLOWEST_TO_FASTEST:
-        ratio = steadiness.slowest_to_fastest
-        yield Advice(Warn.HICCUPS, f"slowest repetition {ratio:.2f} times the fastest")
+        yield _advice(MachineWarning.HICCUPS, ratio=steadiness.slowest_to_fastest)
 
 
 def _about_limits(cpu: Cpu) -> Iterator[Advice]:
     quota = cpu.quota_cores
     if quota is not None and quota < cpu.affinity_cores and not quota.is_integer():
-        yield Advice(Warn.QUOTA, f"quota {quota:.2f} cores")
+        yield _advice(MachineWarning.QUOTA, quota=quota)
 
 
 def _about_room(machine: Machine) -> Iterator[Advice]:
     memory, disk = machine.memory, machine.disk
     if memory.available_bytes < FREE_MEMORY_SHARE * memory.usable_bytes:
         free, usable = memory.available_bytes / 1024**3, memory.usable_bytes / 1024**3
-        yield Advice(Warn.LITTLE_MEMORY, f"{free:.1f} of {usable:.1f} GiB free")
+        yield _advice(MachineWarning.LITTLE_MEMORY, free=free, usable=usable)
     if disk.free_bytes < FREE_DISK_BYTES:
-        yield Advice(Warn.LITTLE_DISK, f"{disk.free_bytes / 1024**3:.1f} GiB free on {disk.path}")
+        free = disk.free_bytes / 1024**3
+        yield _advice(MachineWarning.LITTLE_DISK, free=free, path=disk.path)
+
+
+def _advice(warning: MachineWarning, **values: object) -> Advice:
+    return Advice(warning, warning.message(**values))

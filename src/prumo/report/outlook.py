@@ -9,10 +9,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from prumo.forecast.accuracy import check_sentences
 from prumo.forecast.document import Span
 from prumo.quantity import MISSING, Quantity
-from prumo.report.forecast import estimate_of, forecast_sentences
+from prumo.report.forecast import check_sentences, estimate_of, forecast_sentences
 from prumo.study import level_text
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from prumo.message import Message, Series, counted, listed
 from prumo.money.difference import by_work, work_factors
 from prumo.quantity import Estimate, Quantity
 from prumo.report.cost_sentences import unpriced_sentences
-from prumo.report.label import levels_label, scenario_label
+from prumo.report.label import levels_label, metric_title, scenario_label
 from prumo.statistics.metric import Better, metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.report.content import Report
-    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.summary import LevelMean
 
 NAMES_SHOWN = 6
 # Ours: more bullets than that are a table, and the page has one.
@@ -30,8 +30,8 @@ Row = dict[str, Any]
 def sentences(report: Report) -> list[Message]:
     """The result in a few sentences, the most important first."""
     said = [outcome(report)]
-    if report.imported_runs:
-        runs = counted(report.imported_runs, "run")
+    if report.counts.imported:
+        runs = counted(report.counts.imported, "run")
         said.append(Message("Not measured by Prumo but imported: {runs}.", {"runs": runs}))
     if report.main_metric is None:
         return said
@@ -44,7 +44,7 @@ def sentences(report: Report) -> list[Message]:
 
 def outcome(report: Report) -> Message:
     """How many runs finished and how the others ended."""
-    total, finished = report.planned_runs, report.finished.height
+    total, finished = report.counts.planned, report.finished.height
     parts = [
         Message(
             "{finished} of {count} run finished",
@@ -57,11 +57,11 @@ def outcome(report: Report) -> Message:
         Message("{count} {verdict}", {"count": count, "verdict": verdict_words(verdict)})
         for verdict, count in counts.rows()
     ]
-    if report.unreadable_runs:
-        parts.append(Message("{count} unreadable", {"count": report.unreadable_runs}))
-    if report.unfinished:
-        parts.append(Message("{count} without an end", {"count": len(report.unfinished)}))
-    known = report.runs.height + report.unreadable_runs + len(report.unfinished)
+    if report.counts.unreadable:
+        parts.append(Message("{count} unreadable", {"count": report.counts.unreadable}))
+    if report.counts.unfinished:
+        parts.append(Message("{count} without an end", {"count": report.counts.unfinished}))
+    known = report.runs.height + report.counts.unreadable + report.counts.unfinished
     if total > known:
         parts.append(Message("{count} not begun", {"count": total - known}))
     return Message("{parts}.", {"parts": Series(tuple(parts), "; ")})
@@ -105,7 +105,7 @@ def _standing(report: Report, summary: pl.DataFrame, factors: Sequence[str]) -> 
     main: list[Row] = []
     for metric in report.main_metrics:
         rows = summary.filter(pl.col("metric") == metric).sort("mean").rows(named=True)
-        title = metric_of(metric).title
+        title = metric_title(metric)
         if len(rows) == 1 or _follows(rows, main):
             value = _with_interval(rows[0], factors)
             said.append(Message("{metric}: {value}.", {"metric": title, "value": value}))
@@ -132,7 +132,7 @@ def _different_works(report: Report, metric: str, work: Sequence[str]) -> Messag
         "{metric} goes from {least} to {most}; scenarios that differ in {factors} do different "
         "work, so none is the best of all.",
         {
-            "metric": metric_of(metric).title,
+            "metric": metric_title(metric),
             "least": _with_interval(rows[0], report.varying),
             "most": _with_interval(rows[-1], report.varying),
             "factors": listed(work),
@@ -144,16 +144,16 @@ def _ends(report: Report, rows: list[Row], factors: Sequence[str]) -> list[Messa
     metric = metric_of(report.main_metric or "")
     if rows[0]["mean"] == rows[-1]["mean"]:
         value = Quantity(rows[0]["mean"], rows[0]["unit"])
-        values = {"metric": metric.title, "value": value}
+        values = {"metric": metric_title(metric.name), "value": value}
         return [Message("{metric} is the same in every scenario: {value}.", values)]
     if metric.better is Better.UNKNOWN:
         least, most = (_with_interval(rows[place], factors) for place in (0, -1))
-        values = {"metric": metric.title, "least": least, "most": most}
+        values = {"metric": metric_title(metric.name), "least": least, "most": most}
         return [Message("{metric} goes from {least} to {most}.", values)]
     best_first = rows if metric.better is Better.LOWER else rows[::-1]
     best, worst = best_first[0], best_first[-1]
     return [
-        *_best(report, metric.title, best_first, factors),
+        *_best(report, metric_title(metric.name), best_first, factors),
         _worst(best, worst, _with_interval(worst, factors), metric.better),
     ]
 

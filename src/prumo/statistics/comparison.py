@@ -11,14 +11,13 @@ import numpy as np
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
-from prumo.statistics.interval import DEFAULT_CONFIDENCE
-from prumo.statistics.ratio import bootstrap_ratio, mean_ratio
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, bootstrap_ratio, mean_ratio
 from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
     from prumo.study import Level
 
     Levels = tuple[Level | None, ...]

@@ -1,21 +1,24 @@
-"""Whether what several frameworks computed is the same network. Pure."""
+"""What is the same: networks in several frameworks, computers behind several machines."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.message import Message
 from prumo.results.equality import FrameworkEquality, ProofState, Tolerances
 from prumo.results.record import trained_architectures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import polars as pl
+
     from prumo.results.equality import Answer, Equality
     from prumo.results.record import RunRecord
+    from prumo.study.network import Architecture
 
 
 # Over all of Prumo's networks and frameworks, rounding moves scores by up to 4e-6, losses by up to
@@ -83,8 +86,10 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[Message]:
-    """The networks that several frameworks trained and were not found equal in, in words."""
+def unproven(
+    records: Iterable[RunRecord], equality: Equality | None
+) -> list[tuple[Architecture, tuple[str, ...]]]:
+    """The networks that several frameworks trained and were not found equal in, with these."""
     proven = {
         (network.architecture, row.framework)
         for network in (equality.networks if equality else ())
@@ -92,14 +97,43 @@ def unproven(records: Iterable[RunRecord], equality: Equality | None) -> list[Me
         if row.state is ProofState.EQUAL
     }
     return [
-        Message(
-            "{network} at {size} pixels ({frameworks})",
-            {
-                "network": architecture.network,
-                "size": architecture.image_size,
-                "frameworks": " / ".join(frameworks),
-            },
-        )
+        (architecture, tuple(frameworks))
         for architecture, frameworks in trained_architectures(records).items()
         if len(frameworks) > 1 and not {(architecture, name) for name in frameworks} <= proven
+    ]
+
+
+if TYPE_CHECKING:
+    Computer = tuple[str, str, int | None]
+
+
+@dataclass(frozen=True)
+class SameComputer:
+    """Several labels of machines whose runs were all made on the same computer and device."""
+
+    labels: tuple[str, ...]
+    computers: tuple[str, ...]
+    """What the runs say of it."""
+
+
+def same_computers(conditions: pl.DataFrame) -> list[SameComputer]:
+    """The machines that share a computer, from the conditions of finished runs.
+
+    A run that does not say its computer or its device, as an imported one, tells nothing.
+    """
+    seen: dict[str, set[Computer]] = {}
+    unknown = set()
+    columns = ("machine_level", "machine", "device", "threads")
+    for label, computer, device, threads in conditions.select(columns).iter_rows():
+        if computer is None or device is None:
+            unknown.add(label)
+        seen.setdefault(label, set()).add((computer, device, threads))
+    labels_of: dict[frozenset[Computer], list[str]] = {}
+    for label, computers in seen.items():
+        if label not in unknown:
+            labels_of.setdefault(frozenset(computers), []).append(label)
+    return [
+        SameComputer(tuple(labels), tuple(sorted({name for name, _, _ in computers})))
+        for computers, labels in labels_of.items()
+        if len(labels) > 1
     ]

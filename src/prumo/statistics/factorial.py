@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from prumo.message import Series
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
 Term = tuple[str, ...]
 """The factors of a main effect or of an interaction."""
 
-TERM_SIGN = " \N{MULTIPLICATION SIGN} "
 
 # Ours: a longer table is not read, and a larger model is not computed while somebody waits.
 MOST_TERMS = 100
@@ -86,11 +83,6 @@ class Fit:
     """What differs between combinations and no term explains."""
     degrees_left: int
     residuals: NDArray[np.float64]
-
-
-def term_label(term: Term) -> Series:
-    """A term as it is written: its factors with a multiplication sign between them."""
-    return Series(term, TERM_SIGN)
 
 
 def cells_of(table: pl.DataFrame, factors: Sequence[str], metric: str) -> Cells:

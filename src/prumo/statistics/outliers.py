@@ -1,4 +1,4 @@
-"""Whether times are long enough for the clock that took them."""
+"""Runs and times that deserve doubt: far from the others, drifting, or near the clock's step."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
-from prumo.message import Message, listed
-from prumo.quantity import Quantity
 from prumo.statistics.metric import Kind, metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from prumo.report.evidence import Evidence
 
 
 MINIMUM_VALUES = 3
@@ -123,14 +119,27 @@ STEPS_SECONDS = tuple(10.0**power for power in range(3, -7, -1))
 ROUNDING = 1e-6
 
 
-def coarse_clock(evidence: Evidence) -> Message | None:
-    """Times of which the clock's step is a part that counts."""
-    found = [*_timed_in_steps(evidence), *_near_the_clock(evidence)]
-    if not found:
-        return None
-    return Message(
-        "The clock is coarse for what it timed: {findings}.", {"findings": listed(found)}
-    )
+@dataclass(frozen=True)
+class CoarseTime:
+    """A metric of which the clock's step is a part that counts."""
+
+    metric: str
+    step_seconds: float | None
+    """The step that all of its values are multiples of; None where it is the machine's clock."""
+    percent: float
+    """The step in percent of the shortest time."""
+
+
+def coarse_times(
+    finished: pl.DataFrame, clock_steps: pl.DataFrame, metric: str | None
+) -> list[CoarseTime]:
+    """The times of finished runs that are short for the clock that took them.
+
+    `clock_steps` has the `step` of the clock in seconds by `run`, where it is known; `metric` is
+    the one that a study is about.
+    """
+    names = _times(finished.columns, metric)
+    return [*_timed_in_steps(finished, names), *_near_the_clock(finished, clock_steps, names)]
 
 
 def step_of(values: Sequence[float]) -> float | None:
@@ -152,42 +161,36 @@ def step_of(values: Sequence[float]) -> float | None:
     return None
 
 
-def _timed_in_steps(evidence: Evidence) -> Iterator[Message]:
-    for name in _times(evidence):
-        values = evidence.finished.group_by("scenario").agg(pl.col(name).mean())[name].drop_nulls()
+def _timed_in_steps(finished: pl.DataFrame, names: Sequence[str]) -> Iterator[CoarseTime]:
+    for name in names:
+        values = finished.group_by("scenario").agg(pl.col(name).mean())[name].drop_nulls()
         shortest = values.filter(values > 0).min()
-        step = step_of(evidence.finished[name].drop_nulls().to_list())
+        step = step_of(finished[name].drop_nulls().to_list())
         if step is None or not isinstance(shortest, float):
             continue
         percent = 100 * step / shortest
         if percent > STEP_PERCENT:
-            yield Message(
-                "{metric} comes in steps of {step}, up to {percent:.2g} % of a mean",
-                {"metric": name, "step": Quantity(step, "s"), "percent": percent},
-            )
+            yield CoarseTime(name, step, percent)
 
 
-def _near_the_clock(evidence: Evidence) -> Iterator[Message]:
-    steps = evidence.finished_conditions.select("run", step="clock_step_seconds").drop_nulls()
-    for name in _times(evidence):
-        times = evidence.finished.select("run", time=name).join(steps, on="run")
+def _near_the_clock(
+    finished: pl.DataFrame, clock_steps: pl.DataFrame, names: Sequence[str]
+) -> Iterator[CoarseTime]:
+    for name in names:
+        times = finished.select("run", time=name).join(clock_steps, on="run")
         worst = times.filter(pl.col("time") > 0).select((pl.col("step") / pl.col("time")).max())
         share = worst.item()
         if share is not None and 100 * share > STEP_PERCENT:
-            yield Message(
-                "a {metric} is only {times:.2g} steps of the machine's clock",
-                {"metric": name, "times": 1 / share},
-            )
+            yield CoarseTime(name, None, 100 * share)
 
 
-def _times(evidence: Evidence) -> list[str]:
+def _times(columns: Sequence[str], metric: str | None) -> list[str]:
     """The columns that say how fast runs were, in seconds; what a user calls so may be a factor."""
-    known = [metric_of(name) for name in evidence.runs.columns]
     # Waiting for data takes no time where they are in memory; that is no matter of the clock.
     return [
-        metric.name
-        for metric in known
-        if metric.unit == "s"
-        and (metric.kind is Kind.SPEED or metric.name == evidence.metric)
-        and metric.name != "data_seconds"
+        known.name
+        for known in map(metric_of, columns)
+        if known.unit == "s"
+        and (known.kind is Kind.SPEED or known.name == metric)
+        and known.name != "data_seconds"
     ]

@@ -21,8 +21,8 @@ import polars as pl
 from scipy.optimize import least_squares
 
 from prumo.errors import InputError
-from prumo.statistics.effect import varying
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, t_quantile
+from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -10,26 +10,53 @@ import numpy as np
 import polars as pl
 from scipy.special import fdtrc
 
-from prumo.message import Message, Series
-from prumo.statistics.effect import varying
-from prumo.statistics.factorial import cells_of, fitted, supported, term_label
+from prumo.statistics.factorial import cells_of, fitted, supported
 from prumo.statistics.metric import metric_of
-from prumo.statistics.variation_remark import (
-    design_remarks,
-    exact_remarks,
-    obstacle,
-    scale_remark,
-    share_remarks,
-)
+from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from prumo.statistics.factorial import Cells, Fit, Term
+    from prumo.statistics.factorial import Cells, Fit, Support, Term
 
 
+class FindingKind(StrEnum):
+    """What a reader must know to read an allocation of variation."""
+
+    NO_VALUES = "no_values"
+    NO_FACTORS = "no_factors"
+    NO_VARIATION = "no_variation"
+    LOGARITHMS = "logarithms"
+    NO_LOGARITHMS = "no_logarithms"
+    AS_THEY_ARE = "as_they_are"
+    ALIASED = "aliased"
+    INTERACTIONS_CONFOUNDED = "interactions_confounded"
+    FRACTION = "fraction"
+    NO_COMPLETE_PAIR = "no_complete_pair"
+    INCOMPLETE = "incomplete"
+    TOO_MANY_INTERACTIONS = "too_many_interactions"
+    INTERACTIONS_AS_ERROR = "interactions_as_error"
+    NO_ERROR_LEFT = "no_error_left"
+    OVERLAPPING_SHARES = "overlapping_shares"
+    NO_SPREAD_WITHIN = "no_spread_within"
+    EXACT = "exact"
+    NOT_NORMAL = "not_normal"
+    UNEQUAL_SPREAD = "unequal_spread"
+    GOOD_RESIDUALS = "good_residuals"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding, with the factors, terms or numbers that it is about."""
+
+    kind: FindingKind
+    values: Mapping[str, object] = field(default_factory=dict)
+
+
+# Shares that add up to within this of one show as 100 %.
+ROUNDED_SHARE = 0.0005
 # With many runs every small departure is found, and F tests bear small ones
 # (Box 1954, The Annals of Mathematical Statistics 25).
 DEPARTURE_P_VALUE = 0.01
@@ -50,35 +77,17 @@ class ResidualCheck:
     spread_p: float | None
     """Brown and Forsythe's test; None without two combinations of three runs or more."""
 
-    @property
-    def remarks(self) -> list[Message]:
-        """What the checks found, in words."""
-        said = []
-        if self.normality_p is not None and self.normality_p < DEPARTURE_P_VALUE:
-            said.append(
-                Message(
-                    "The residuals are not normal (Shapiro-Wilk, p = {p:.2g}): take p values near "
-                    "the limit with caution. The shares hold all the same.",
-                    {"p": self.normality_p},
-                )
-            )
-        if self.spread_p is not None and self.spread_p < DEPARTURE_P_VALUE:
-            said.append(
-                Message(
-                    "Some combinations spread more than others (Brown-Forsythe, p = {p:.2g}): take "
-                    "p values near the limit with caution. The shares hold all the same.",
-                    {"p": self.spread_p},
-                )
-            )
-        if not said and self.normality_p is not None and self.spread_p is not None:
-            said.append(
-                Message(
-                    "Nothing speaks against normal residuals of one spread (Shapiro-Wilk, "
-                    "p = {normality:.2g}; Brown-Forsythe, p = {spread:.2g}).",
-                    {"normality": self.normality_p, "spread": self.spread_p},
-                )
-            )
-        return said
+    def findings(self) -> Iterator[Finding]:
+        """What the checks found."""
+        normality, spread = self.normality_p, self.spread_p
+        is_normal = normality is None or normality >= DEPARTURE_P_VALUE
+        is_even = spread is None or spread >= DEPARTURE_P_VALUE
+        if not is_normal:
+            yield Finding(FindingKind.NOT_NORMAL, {"p": normality})
+        if not is_even:
+            yield Finding(FindingKind.UNEQUAL_SPREAD, {"p": spread})
+        if is_normal and is_even and normality is not None and spread is not None:
+            yield Finding(FindingKind.GOOD_RESIDUALS, {"normality": normality, "spread": spread})
 
 
 def check_residuals(groups: Sequence[NDArray[np.float64]]) -> ResidualCheck:
@@ -110,9 +119,6 @@ def _is_even(distances: NDArray[np.float64]) -> bool:
     return bool(np.ptp(distances) <= RESIDUAL_ROUNDING * distances.max())
 
 
-SHARES_TOLD = 4
-# A share that a reader would round away is not worth a place in a sentence.
-LEAST_TOLD_SHARE = 0.005
 # Of all squares: below it, what is left is the rounding of the computation.
 ROUNDING = 1e-24
 
@@ -141,15 +147,6 @@ class VariationRow:
     f: float | None = None
     p_value: float | None = None
 
-    @property
-    def label(self) -> Message | Series:
-        """What a reader calls it: its factors, or what it is that is left."""
-        if self.source is Source.ERROR:
-            return Message("error")
-        if self.source is Source.OTHER:
-            return Message("other interactions")
-        return term_label(self.term)
-
 
 @dataclass(frozen=True)
 class Variation:
@@ -164,27 +161,8 @@ class Variation:
     total_sum_of_squares: float = 0.0
     residuals: ResidualCheck | None = None
     """None where nothing is left to check."""
-    remarks: tuple[Message, ...] = ()
+    findings: tuple[Finding, ...] = ()
     """What a reader must know to read the table, or why there is none."""
-
-    @property
-    def summary(self) -> Message | None:
-        """The largest shares in a sentence; None where nothing was allotted."""
-        if not self.rows:
-            return None
-        largest = sorted(
-            (row for row in self.rows if row.source is not Source.ERROR), key=lambda row: -row.share
-        )
-        told = [row for row in largest[:SHARES_TOLD] if row.share >= LEAST_TOLD_SHARE]
-        left = [row for row in self.rows if row.source is Source.ERROR]
-        shares = [
-            Message("{percent:.1f} % {source}", {"percent": 100 * row.share, "source": row.label})
-            for row in [*told, *left]
-        ]
-        return Message(
-            "{metric}, where its variation comes from: {shares}.",
-            {"metric": metric_of(self.metric).title, "shares": Series(tuple(shares))},
-        )
 
 
 def variation(
@@ -208,12 +186,16 @@ def variation(
     if is_logarithmic:
         table = table.with_columns(value.log())
     names = varying(table, factors)
-    reason = obstacle(table, names, metric)
-    if reason is not None:
-        return Variation(metric, is_logarithmic, remarks=(reason,))
+    obstacle = _obstacle(table, names, metric)
+    if obstacle is not None:
+        return Variation(metric, is_logarithmic, findings=(Finding(obstacle),))
     found = _allotted(cells_of(table, names, metric), metric)
-    scale = scale_remark(is_wanted=wanted, is_logarithmic=is_logarithmic)
-    return replace(found, is_logarithmic=is_logarithmic, remarks=(scale, *found.remarks))
+    if is_logarithmic:
+        scale = FindingKind.LOGARITHMS
+    else:
+        scale = FindingKind.NO_LOGARITHMS if wanted else FindingKind.AS_THEY_ARE
+    findings = (Finding(scale), *found.findings)
+    return replace(found, is_logarithmic=is_logarithmic, findings=findings)
 
 
 def is_multiplied(metric: str) -> bool:
@@ -248,11 +230,11 @@ def _allotted(cells: Cells, metric: str) -> Variation:
         total_degrees_of_freedom=int(cells.counts.sum()) - 1,
         total_sum_of_squares=total,
         residuals=residuals,
-        remarks=(
-            *design_remarks(cells, support, fit),
-            *share_remarks(sum(row.share for row in rows)),
-            *(exact_remarks(cells) if error is not None and not is_noisy else ()),
-            *(residuals.remarks if residuals else ()),
+        findings=(
+            *_design_findings(cells, support, fit),
+            *_share_findings(sum(row.share for row in rows)),
+            *(_exact_findings(cells) if error is not None and not is_noisy else ()),
+            *(residuals.findings() if residuals else ()),
         ),
     )
 
@@ -281,3 +263,50 @@ def _residuals(cells: Cells, fit: Fit) -> list[NDArray[np.float64]]:
     if cells.degrees_within:
         return [deviations for deviations in cells.deviations if len(deviations) > 1]
     return [fit.residuals]
+
+
+def _obstacle(table: pl.DataFrame, factors: Sequence[str], metric: str) -> FindingKind | None:
+    """Why there is nothing to allot; None where there is."""
+    if table.is_empty():
+        return FindingKind.NO_VALUES
+    if not factors:
+        return FindingKind.NO_FACTORS
+    if table[metric].min() == table[metric].max():
+        return FindingKind.NO_VARIATION
+    return None
+
+
+def _design_findings(cells: Cells, support: Support, fit: Fit) -> Iterator[Finding]:
+    """Which effects the measured combinations can separate, and which they cannot."""
+    if support.aliased:
+        yield Finding(FindingKind.ALIASED, {"factors": tuple(support.aliased)})
+    yield from _missing_interactions(support)
+    if cells.degrees_within:
+        return
+    yield Finding(
+        FindingKind.INTERACTIONS_AS_ERROR if fit.degrees_left else FindingKind.NO_ERROR_LEFT
+    )
+
+
+def _missing_interactions(support: Support) -> Iterator[Finding]:
+    has_interactions = any(len(term) > 1 for term in support.terms)
+    if support.is_confounded:
+        yield Finding(
+            FindingKind.INTERACTIONS_CONFOUNDED if has_interactions else FindingKind.FRACTION
+        )
+    elif support.incomplete and not has_interactions:
+        yield Finding(FindingKind.NO_COMPLETE_PAIR)
+    elif support.incomplete:
+        yield Finding(FindingKind.INCOMPLETE, {"terms": tuple(support.incomplete)})
+    if support.is_cut:
+        yield Finding(FindingKind.TOO_MANY_INTERACTIONS)
+
+
+def _share_findings(total_share: float) -> Iterator[Finding]:
+    if abs(total_share - 1) > ROUNDED_SHARE:
+        yield Finding(FindingKind.OVERLAPPING_SHARES, {"percent": 100 * total_share})
+
+
+def _exact_findings(cells: Cells) -> Iterator[Finding]:
+    """Why there are no tests where nothing is left as error."""
+    yield Finding(FindingKind.NO_SPREAD_WITHIN if cells.degrees_within else FindingKind.EXACT)

@@ -20,6 +20,7 @@ from prumo.testing.executor import ExecutorContract
 from prumo.testing.model import RuntimeContract, TaskContract
 from prumo.testing.price_source import PriceSourceContract
 from prumo.testing.target import TargetContract
+from prumo.testing.translation import TranslationContract
 from prumo.testing.workload import WorkloadContract
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "RuntimeContract",
     "TargetContract",
     "TaskContract",
+    "TranslationContract",
     "WorkloadContract",
 ]

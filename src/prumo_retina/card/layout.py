@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from prumo.quantity import MISSING
-from prumo.report.formats.markdown import MARKS
+from prumo.report.formats.documents import MARKDOWN_MARKS
 from prumo.version import __version__
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _table(table: Table) -> str:
 
 def _plain(text: str) -> str:
     """Text in which nothing is a mark."""
-    return text.translate(MARKS)
+    return text.translate(MARKDOWN_MARKS)
 
 
 _DECIMALS = ".3f"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Ratio
     from prumo_serve.compare.images import ImageRequest, LabelledImages
     from prumo_serve.compare.quality import Judged, Quality
     from prumo_serve.compare.subject import Subject

@@ -18,8 +18,7 @@ from prumo_serve.compare.quality import seen_sentences
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from prumo.statistics.interval import Interval
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Interval, Ratio
     from prumo_serve.compare.comparison import Comparison, Pairing, Row
     from prumo_serve.estimates import Estimate
 

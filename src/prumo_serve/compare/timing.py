@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_interval
-from prumo.statistics.ratio import geometric_mean
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_interval
 from prumo_serve.compare.subject import Subject
 
 if TYPE_CHECKING:
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from prumo.progress import Progress
-    from prumo.statistics.interval import Interval
-    from prumo.statistics.ratio import Ratio
+    from prumo.statistics.interval import Interval, Ratio
     from prumo_serve.compare.subject import Memory
     from prumo_serve.compare.variant import Variant
 

@@ -77,3 +77,7 @@ class TestWsgiTarget(testing.TargetContract):
 class TestCommand(testing.CommandContract):
     command = orchard.commands.command
     entry_module = "orchard.commands"
+
+
+class TestTranslation(testing.TranslationContract):
+    package = orchard

@@ -22,8 +22,7 @@ from prumo.report.figures.figure import (
     value_axis,
 )
 from prumo.report.label import levels_label
-from prumo.statistics.interval import mean_interval
-from prumo.statistics.ratio import ratio_of
+from prumo.statistics.interval import mean_interval, ratio_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,8 +24,7 @@ from prumo.report.figures.figure import (
     plain,
     round_numbers,
 )
-from prumo.report.label import levels_label
-from prumo.statistics.metric import metric_of
+from prumo.report.label import levels_label, metric_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,8 +41,9 @@ if TYPE_CHECKING:
 # How much of the plot stays free around the points.
 MARGIN = 0.14
 ROOM_RATIO = 1.05
-# A generous letter and line of 11 pixels, and how far a name stands from its point.
-LETTER_PIXELS, LINE_PIXELS, AWAY_PIXELS = 6.6, 13.0, 13.0
+# A letter and a line of 11 pixels in the widest fonts (DejaVu Sans), and how far a name stands from
+# its point.
+LETTER_PIXELS, LINE_PIXELS, AWAY_PIXELS = 7.8, 15.0, 13.0
 POINT_PIXELS = 5.0
 
 
@@ -177,7 +177,7 @@ def pareto_figure(
         means = summary.filter(pl.col("metric") == metric)
         scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
         table = table.join(_means(means, scale.factor, name), on="scenario", maintain_order="left")
-        titles.append(axis_title(metric_of(metric).title, scale.unit, language))
+        titles.append(axis_title(metric_title(metric), scale.unit, language))
     works = table.partition_by("work", maintain_order=True)
     shown = works[:MOST_PANELS]
     looks = Looks(titles, _is_spread(shown), *_group_marks(table, factors))
@@ -274,7 +274,10 @@ def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:  # 
     ).properties(
         width=width,
         height=height,
-        title=alt.Title(table["work"][0], anchor="start", fontSize=12, color=INK, offset=4),
+        # Above the plot itself: in a wide font the upright axis' title is longer than the axis.
+        title=alt.Title(
+            table["work"][0], anchor="start", frame="group", fontSize=12, color=INK, offset=4
+        ),
     )
 
 

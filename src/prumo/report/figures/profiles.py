@@ -9,17 +9,27 @@ import altair as alt
 import polars as pl
 
 from prumo.message import Message
-from prumo.report.figures.figure import FAINT, INK, PALETTE, draw, plain
-from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
+from prumo.report.figures.figure import (
+    FAINT,
+    INK,
+    PALETTE,
+    draw,
+    draw_rows,
+    label_axis,
+    layout,
+    panel_title,
+    plain,
+    row_columns,
+)
 from prumo.report.label import row_label
-from prumo.statistics.profile import OperationKind
+from prumo.statistics.training import OperationKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.statistics.profile import ScenarioProfile
+    from prumo.statistics.training import ScenarioProfile
 
 
 ROW_PIXELS = 22

@@ -15,18 +15,22 @@ from prumo.report.figures.figure import (
     Extent,
     axis_title,
     caption,
+    draw_rows,
+    label_axis,
+    layout,
+    panel_title,
     plain,
+    row_columns,
     value_axis,
 )
-from prumo.report.figures.rows import draw_rows, label_axis, layout, panel_title, row_columns
+from prumo.report.label import metric_title
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.quantity import Scale
-    from prumo.report.figures.figure import Figure
-    from prumo.report.figures.rows import Rows
+    from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
 
 
@@ -56,7 +60,9 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
     dots = runs.drop_nulls(metric).select("scenario", value=pl.col(metric) / scale.factor)
     ends = pl.concat([means["low"], means["high"]]).drop_nulls()
     extent = Extent.of([*dots["value"], *means["value"]], ends.to_list())
-    x = alt.X("value:Q", **value_axis(axis_title(known.title, scale.unit, language), extent))
+    x = alt.X(
+        "value:Q", **value_axis(axis_title(metric_title(known.name), scale.unit, language), extent)
+    )
     rows = layout(summary, factors)
     plots = [
         _plot(row_columns(means, panel), row_columns(dots, panel), x, rows.color).properties(
@@ -64,7 +70,7 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
         )
         for panel in rows.panels
     ]
-    heading = Message("Every run: {metric}", {"metric": known.title})
+    heading = Message("Every run: {metric}", {"metric": metric_title(known.name)})
     reading = caption([_reading(confidence), extent.remark], language)
     return draw_rows(plots, rows, "runs", heading, reading, language)
 
@@ -128,7 +134,7 @@ def boxes_figures(
     points, all_shown = _points(values, boxes)
     extent = Extent.of(values["value"].to_list(), [])
     rows = layout(measured, factors)
-    title = axis_title(known.title, scale.unit, language)
+    title = axis_title(metric_title(known.name), scale.unit, language)
     x = alt.X("value:Q", **value_axis(title, extent))
     panels = [
         _boxes_plot(
@@ -136,7 +142,7 @@ def boxes_figures(
         ).properties(title=panel_title(panel))
         for panel in rows.panels
     ]
-    title_of_figure = Message("Spread of the runs: {metric}", {"metric": known.title})
+    title_of_figure = Message("Spread of the runs: {metric}", {"metric": metric_title(known.name)})
     reading = caption([READING, RUNS if all_shown else RUNS_OUTSIDE, extent.remark], language)
     return draw_rows(panels, rows, "boxes", title_of_figure, reading, language)
 
@@ -276,11 +282,11 @@ def _scale(summary: pl.DataFrame, language: Language) -> Scale:
 
 def _title(metric: str, summary: pl.DataFrame, language: Language) -> str:
     unit = _scale(summary.filter(pl.col("metric") == metric), language).unit
-    return axis_title(metric_of(metric).title, unit, language)
+    return axis_title(metric_title(metric), unit, language)
 
 
 def _heading(metrics: Sequence[str]) -> Message:
-    first, *rest = (metric_of(metric).title for metric in metrics)
+    first, *rest = (metric_title(metric) for metric in metrics)
     if not rest:
         return Message("{metric} of every scenario", {"metric": first})
     return Message("Time and cost of every scenario")

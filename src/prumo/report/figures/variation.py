@@ -18,6 +18,7 @@ from prumo.report.figures.figure import (
     plain,
     value_axis,
 )
+from prumo.report.label import metric_title, source_label
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.statistics.effect import LevelMean
+    from prumo.statistics.summary import LevelMean
     from prumo.statistics.variation import Variation
 
 
@@ -47,7 +48,7 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
     found = [variation for variation in variations if variation.rows][: len(COLORS)]
     if not found:
         return None
-    metrics = [language.told(metric_of(variation.metric).title) for variation in found]
+    metrics = [language.told(metric_title(variation.metric)) for variation in found]
     shares = pl.DataFrame(
         [
             {"metric": metric, **row}
@@ -97,9 +98,9 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
 
 def _shares(variation: Variation, language: Language) -> list[dict[str, object]]:
     """The sources that a reader would not round away, and the others together."""
-    told = [row for row in variation.rows if row.share >= LEAST_SHARE or not row.term]
-    rest = [row.share for row in variation.rows if row not in told]
-    rows = [{"term": language.told(row.label), "percent": 100 * row.share} for row in told]
+    shown = [row for row in variation.rows if row.share >= LEAST_SHARE or not row.term]
+    rest = [row.share for row in variation.rows if row not in shown]
+    rows = [{"term": language.told(source_label(row)), "percent": 100 * row.share} for row in shown]
     if rest:
         label = Message("all smaller ones")
         rows.append({"term": language.say(label), "percent": 100 * sum(rest)})
@@ -145,7 +146,7 @@ def effects_figure(
     ends = pl.concat([table["low"], table["high"]]).drop_nulls()
     extent = Extent.of(table["mean"].to_list(), ends.to_list())
     factors = table["factor"].unique(maintain_order=True).to_list()
-    title = axis_title(known.title, scale.unit, language)
+    title = axis_title(metric_title(known.name), scale.unit, language)
     panels = [
         _panel(
             table.filter(pl.col("factor") == factor),
@@ -167,7 +168,9 @@ def effects_figure(
     return draw(
         chart,
         "effects",
-        language.say(Message("{metric} by level of each factor", {"metric": known.title})),
+        language.say(
+            Message("{metric} by level of each factor", {"metric": metric_title(known.name)})
+        ),
         caption([reading, extent.remark, None if balanced else UNBALANCED], language),
         language,
     )

@@ -1,18 +1,33 @@
-"""Where and with what the runs were made: machine, versions, data, network."""
+"""What the results rest on: machine, versions and data, equal networks, how to repeat them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+from rich.text import Text
 
 from prumo.message import Message, Series
 from prumo.quantity import Quantity
+from prumo.report.equality import HEADS, equality_rows, method, network_title, verdict
+from prumo.report.sections.section import PageSection, Section
 from prumo.results.columns import machine_facts, versions_text
+from prumo.results.folder import STUDY_FILE
+from prumo.study import Imported
+from prumo.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from rich.console import Console
+
+    from prumo.report.content import Report
+    from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
+    from prumo.results.equality import Equality
     from prumo.results.record import RunRecord
+    from prumo.results.tables import Results
 
 
 DIGITS = 2
@@ -169,3 +184,127 @@ def _period(records: Sequence[RunRecord]) -> list[Value]:
     if not moments:
         return []
     return [Message("{first} to {last}", {"first": moments[0], "last": moments[-1]})]
+
+
+@dataclass(frozen=True)
+class SettingSection(Section):
+    """Where and with what the runs were made."""
+
+    name = "setting"
+    records: tuple[RunRecord, ...]
+
+    @classmethod
+    def of(cls, results: Results, _report: Report, /) -> Self:
+        """The facts in the records of all runs."""
+        return cls(results.records)
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """Each fact with its values, and the parameters that all runs share."""
+        facts = setting(self.records)
+        if not facts:
+            return None
+        values = {"setting": facts, "parameters": _common_parameters(self.records)}
+        return PageSection(self.name, language.say("Machine, versions and data"), "setting", values)
+
+
+@dataclass(frozen=True)
+class RepeatSection(Section):
+    """How to repeat the study."""
+
+    name = "repeat"
+    results: Results
+
+    @classmethod
+    def of(cls, results: Results, _report: Report, /) -> Self:
+        """The study and the packages of these results."""
+        return cls(results)
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """The commands, the plan and the packages."""
+        results = self.results
+        is_imported = results.study is not None and isinstance(results.study.workload, Imported)
+        if is_imported or not (results.path / STUDY_FILE).is_file():
+            return None
+        values = {
+            "plan": {name: value for name, value in results.plan.items() if not _is_nested(value)},
+            "packages": _packages(results.records),
+            "study_name": results.study_name,
+            "folder": results.path.resolve().name,
+            "version": __version__,
+        }
+        return PageSection(self.name, language.say("How to repeat this"), "repeat", values)
+
+
+@dataclass(frozen=True)
+class EqualitySection(Section):
+    """The proof that compared frameworks train the same networks."""
+
+    name = "equality"
+    equality: Equality | None
+    """None where nobody checked."""
+    has_figures: bool = True
+
+    @classmethod
+    def of(cls, results: Results, report: Report, /) -> Self:
+        """The proof that is kept with these results."""
+        return cls(results.equality, has_figures=report.main_metric is not None)
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """The verdict, a table for each network, and how it was found out."""
+        if self.equality is None:
+            return None
+        equality = {
+            "verdict": verdict(self.equality),
+            "method": method(self.equality),
+            "heads": HEADS,
+            "networks": [
+                (network_title(network), equality_rows(network, language))
+                for network in self.equality.networks
+            ],
+        }
+        title = language.say("The same network")
+        return PageSection(self.name, title, "equality", {"equality": equality})
+
+    def print(self, console: Console, language: Language, /) -> None:
+        """The verdict; without figures, only where networks differ."""
+        if self.equality is not None and (self.has_figures or not self.equality.holds):
+            console.print()
+            console.print(Text(language.say(verdict(self.equality))))
+
+    def document(self, _language: Language, /) -> dict[str, Any]:
+        """Every number of the proof."""
+        if self.equality is None:
+            return {"equality": None}
+        proof = self.equality.model_dump(mode="json")
+        return {"equality": {**proof, "equal": self.equality.holds}}
+
+
+def _common_parameters(records: tuple[RunRecord, ...]) -> dict[str, str]:
+    if not records:
+        return {}
+    common = dict(records[0].parameters)
+    for record in records[1:]:
+        common = {
+            name: value for name, value in common.items() if record.parameters.get(name) == value
+        }
+    return {name: _parameter(value) for name, value in common.items()}
+
+
+def _parameter(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _packages(records: tuple[RunRecord, ...]) -> dict[str, list[str]]:
+    packages: dict[str, list[str]] = {}
+    for record in records:
+        found = record.environment.get("packages")
+        if isinstance(found, dict) and found:
+            name = str(record.environment.get("name") or "environment")
+            packages.setdefault(
+                name, [f"{package} {version}" for package, version in found.items()]
+            )
+    return packages
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, (dict, list))

@@ -1,29 +1,80 @@
-"""What fits of a metric against a size say, in words and as a table."""
+"""How a metric goes with sizes: the laws that fit it, in sentences, tables and plain values."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
 from prumo.message import Message, Series
 from prumo.quantity import Estimate, Quantity
-from prumo.report.label import SEPARATOR
+from prumo.report.figures.batch import batch_figure
+from prumo.report.label import SEPARATOR, metric_title
+from prumo.report.sections.section import PageSection, Section
 from prumo.statistics.metric import metric_of
-from prumo.statistics.scaling import LARGEST_LOGARITHM, Law
+from prumo.statistics.scaling import LARGEST_LOGARITHM, Law, scaling_fits
 from prumo.study import level_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prumo.report.content import Report
+    from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
+    from prumo.results.tables import Results
     from prumo.statistics.scaling import Constant, ScalingFit
 
 
 # Beyond this many combinations a reader wants the range, and the table for the rest.
 SENTENCES_PER_FACTOR = 4
 EXPONENT_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class SizesSection(Section):
+    """How the main metric goes with batch sizes, image sizes and other numbers."""
+
+    name = "batch"
+    report: Report
+    fits: list[ScalingFit]
+
+    @classmethod
+    def of(cls, results: Results, report: Report, /) -> Self:
+        """The laws that fit a report's main metric."""
+        main = report.main_metric
+        fits = scaling_fits(report.runs, results.factors, main, report.confidence) if main else []
+        return cls(report, fits)
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """Metrics against the batch size."""
+        report = self.report
+        figure = batch_figure(report.finished, report.varying, report.confidence, language)
+        return [] if figure is None else [figure]
+
+    def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """The figure, sentences, and a row for each size and combination of other factors."""
+        fits = scaling_rows(self.fits, language)
+        if not figures and not fits:
+            return None
+        metric = metric_title(self.report.main_metric or "")
+        law = language.say(Message("{metric} by size", {"metric": metric}))
+        values = {
+            "figure": figures[0] if figures else None,
+            "sentences": scaling_sentences(self.fits),
+            "fits": fits,
+            "title": law,
+        }
+        return PageSection(self.name, figures[0].title if figures else law, "batch", values)
+
+    def document(self, _language: Language, /) -> dict[str, Any]:
+        """Every fit with its constants."""
+        return {"scaling": [_document(fit) for fit in self.fits]}
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """A row for each fit, where there are any."""
+        return {"scaling": scaling_table(self.fits)} if self.fits else {}
 
 
 def scaling_sentences(fits: Sequence[ScalingFit]) -> list[Message]:
@@ -83,7 +134,7 @@ def combination(fit: ScalingFit) -> str:
 
 def _law(fit: ScalingFit) -> Message:
     metric = metric_of(fit.metric)
-    values = {"metric": metric.title, "factor": fit.factor}
+    values = {"metric": metric_title(metric.name), "factor": fit.factor}
     if fit.law is Law.POWER:
         return Message(
             "{metric} goes with {factor} to the power {exponent}; twice the {factor} makes it "
@@ -110,7 +161,7 @@ def _range(fits: Sequence[ScalingFit]) -> Message:
         "{metric} goes with {factor} to powers from {least:.2f} to {most:.2f} in {total} "
         "combinations of the other factors.",
         {
-            "metric": metric_of(fits[0].metric).title,
+            "metric": metric_title(fits[0].metric),
             "factor": fits[0].factor,
             "least": exponents[0],
             "most": exponents[-1],
@@ -162,8 +213,7 @@ def scaling_rows(fits: Sequence[ScalingFit], language: Language) -> list[dict[st
     ]
 
 
-def scaling_document(fit: ScalingFit) -> dict[str, Any]:
-    """The same as plain values, for programs."""
+def _document(fit: ScalingFit) -> dict[str, Any]:
     return {
         "metric": fit.metric,
         "factor": fit.factor,
