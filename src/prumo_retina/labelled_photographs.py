@@ -19,8 +19,16 @@ from prumo_retina.judge.measures import quadratic_kappa
 from prumo_retina.records.card import SPLIT_FILE, read_split
 from prumo_retina.records.split import select
 from prumo_retina.task import FundusPreprocessing, RetinaAnswer
-from prumo_serve.compare.images import ALL, DUPLICATE, LabelledImages, Truth, labelled_or_refused
-from prumo_serve.compare.quality import Decision, Judged, patients_of
+from prumo_serve.compare.quality import (
+    ALL,
+    DUPLICATE,
+    Decision,
+    Judged,
+    LabelledImages,
+    Truth,
+    labelled_or_refused,
+    patients_of,
+)
 from prumo_serve.image_folder import ImageFolder
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_retina.dataset.manifest import Entry
-    from prumo_serve.compare.images import ImageRequest
+    from prumo_serve.compare.quality import ImageRequest
     from prumo_serve.manifest import Manifest
     from prumo_serve.task import Answer
 

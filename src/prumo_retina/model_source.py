@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
 from prumo_retina.task import FundusPreprocessing, labels_of
-from prumo_serve.manifest import OperatingPoint
+from prumo_serve.manifest import INSIDE, OperatingPoint
 from prumo_serve.source import Source, Told
-from prumo_serve.source.terms import INSIDE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,9 +13,13 @@ from prumo_retina.fundus.preparation import Preparation
 from prumo_retina.fundus.quality import Quality
 from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM, Grade
 from prumo_retina.referral import Urgency, threat_probability, urgency_of
-from prumo_serve.classification import ClassificationDocument, Share, label_document
+from prumo_serve.classification import (
+    ClassificationDocument,
+    Share,
+    label_document,
+    probabilities_of,
+)
 from prumo_serve.manifest import PreprocessingSettings
-from prumo_serve.probability import probabilities_of
 from prumo_serve.task import MOST_PIXELS, Answer, Task
 
 if TYPE_CHECKING:
@@ -26,8 +30,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_serve.compare.images import ImageRequest, LabelledImages, Truth
-    from prumo_serve.compare.quality import Judged
+    from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Truth
     from prumo_serve.image_folder import ImageFolder
     from prumo_serve.manifest import Input, Manifest, OperatingPoint
     from prumo_serve.source import Source

@@ -18,17 +18,13 @@ from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.quality import Verdict
 from prumo_serve.commands.model.compare import command
-from prumo_serve.compare.comparison import Pairing, compare, paired
-from prumo_serve.compare.images import ImageRequest, Truth
-from prumo_serve.compare.quality import Judged, quality
+from prumo_serve.compare.comparison import Pairing, Variant, compare, paired
+from prumo_serve.compare.quality import ImageRequest, Judged, Truth, quality
 from prumo_serve.compare.report import comparison_document, sentences
-from prumo_serve.compare.subject import Subject, SubjectError
-from prumo_serve.compare.timing import Pace
-from prumo_serve.compare.variant import Variant
+from prumo_serve.compare.timing import Pace, Subject, SubjectError
 from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
-from prumo_serve.package import open_package
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import open_package, write_package
 from prumo_serve.task import PreparedImage, answer, task_named
 from support.model_packages import ColourNetwork, write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def test_a_retina_model_is_packaged_on_the_fly_once_and_always_alike(
     framework_python: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prumo_serve.package.on_the_fly.made_folder", lambda part: tmp_path / part)
+    monkeypatch.setattr("prumo_serve.package.making.made_folder", lambda part: tmp_path / part)
     write_models(framework_python("tensorflow"), tmp_path / "models")
     model = tmp_path / "models" / "grade"
     heard = Heard()

@@ -17,14 +17,14 @@ from PIL import Image
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_serve.commands.model.convert import command
+from prumo_serve.convert import agreement as limits
+from prumo_serve.convert.agreement import Difference, answer_difference, require_few_changes
 from prumo_serve.convert.variant import VariantWish, make_variant
 from prumo_serve.package import open_package
 from prumo_serve.package.making import make_package
 from prumo_serve.package.terms import Wish
-from prumo_serve.quantize import difference as limits
 from prumo_serve.quantize import quantize_onnx
 from prumo_serve.quantize.bias_correction import inner_means
-from prumo_serve.quantize.difference import Difference, answer_difference, require_agreement
 from support.convolution_networks import (
     FEATURES,
     INPUT,
@@ -174,10 +174,10 @@ def test_a_difference_needs_an_image(tmp_path: Path) -> None:
 
 def test_a_network_that_changes_too_many_labels_is_refused_with_figures() -> None:
     near = Difference(images=100, changed=9, largest=0.3, mean=0.01, labels=3)
-    require_agreement(near, "int8")
+    require_few_changes(near, "int8")
 
     with pytest.raises(InputError, match=r"10 of 100 .* --accept-difference"):
-        require_agreement(replace(near, changed=10), "int8")
+        require_few_changes(replace(near, changed=10), "int8")
 
 
 def test_a_difference_says_when_it_shows_little_and_keeps_the_digits_that_count() -> None:

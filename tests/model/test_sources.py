@@ -16,10 +16,10 @@ from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
 from prumo_retina.model import Seen, write_seen
 from prumo_retina.task import FundusPreprocessing
+from prumo_serve.package.terms import given_labels
 from prumo_serve.source import recognized
 from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.source.pytorch_export import require_harmless, write_harmless
-from prumo_serve.source.terms import given_labels
 from support.model_packages import ColourNetwork, write_network
 from support.retina_networks import description
 

@@ -16,8 +16,7 @@ from prumo_serve.convert import converted
 from prumo_serve.convert.agreement import ConversionError, DisagreementError, answers_of
 from prumo_serve.convert.variant import VariantWish, make_variant
 from prumo_serve.manifest import SEEN_FILE
-from prumo_serve.package import open_package
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import open_package, write_package
 from prumo_serve.runtimes import Resources, load_network
 from support.model_packages import COLOURS, ColourNetwork, write_colour_package, write_network
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo.progress import Progress
-    from prumo_serve.convert.in_framework import FrameworkJob
+    from prumo_serve.convert import FrameworkJob
     from prumo_serve.manifest import Layout, Precision
     from prumo_serve.package import Package
 

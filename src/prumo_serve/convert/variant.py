@@ -14,23 +14,32 @@ import numpy as np
 from prumo.errors import InputError, UnavailableError
 from prumo.version import __version__
 from prumo_serve.convert import converted, require_way
-from prumo_serve.convert.agreement import NETWORK_FILES, settled
+from prumo_serve.convert.agreement import (
+    NETWORK_FILES,
+    answer_difference,
+    require_few_changes,
+    settled,
+)
 from prumo_serve.convert.onnx import draft_of_package, write_openvino
 from prumo_serve.manifest import SEEN_FILE, NetworkFile
-from prumo_serve.package import Package, is_package, open_or_package
+from prumo_serve.package import (
+    Package,
+    completed,
+    is_package,
+    open_or_package,
+    require_package_name,
+    write_package,
+)
 from prumo_serve.package.check import require_working
-from prumo_serve.package.writing import completed, require_package_name, write_package
 from prumo_serve.quantize import needs_images, quantize_onnx
 from prumo_serve.quantize.calibration import drawn_images
-from prumo_serve.quantize.difference import answer_difference, require_agreement
 from prumo_serve.source import recognized
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
-    from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Draft
+    from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Difference, Draft
     from prumo_serve.manifest import HeatMap, Manifest, Precision, RuntimeName
     from prumo_serve.quantize.calibration import CalibrationImages
-    from prumo_serve.quantize.difference import Difference
     from prumo_serve.source import Source
 
 
@@ -215,7 +224,7 @@ def make_variant(model: Path, wish: VariantWish, out: Path, progress: Progress) 
         require_working(made)
         difference = answer_difference(package, made, calibration) if calibration else None
         if difference and not wish.accept_difference:
-            require_agreement(difference, wish.precision)
+            require_few_changes(difference, wish.precision)
         progress.show(f"writing {out}")
         written = write_package(content, manifest, out)
         return Variant(written, network.agreement, calibration, difference)

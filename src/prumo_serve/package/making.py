@@ -1,23 +1,33 @@
-"""A package made of a model: its network in a runtime's format, and all that it needs besides."""
+"""A model becomes a package: where the user wants it, or in the cache to be served as it is."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shlex
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from prumo.cache import discard, made_folder
 from prumo.errors import InputError
 from prumo.message import Message
 from prumo.report.language import language
 from prumo.version import __version__
-from prumo_serve.manifest import SEEN_FILE, Manifest, NetworkFile, Origin
-from prumo_serve.package import Package, is_package
+from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE, Manifest, NetworkFile, Origin
+from prumo_serve.package import (
+    Package,
+    completed,
+    is_package,
+    open_package,
+    require_package_name,
+    write_package,
+)
+from prumo_serve.package.archive import validated
 from prumo_serve.package.check import require_working
-from prumo_serve.package.content import validated
-from prumo_serve.package.terms import Terms, Wish, agreed_terms
-from prumo_serve.package.writing import completed, require_package_name, write_package
-from prumo_serve.source import recognized
+from prumo_serve.package.terms import Terms, UntoldError, Wish, agreed_terms
+from prumo_serve.source import Source, recognized
 from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.task import task_named
 
@@ -27,7 +37,6 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.report.language import Language
     from prumo_serve.manifest import HeatMap, Layout
-    from prumo_serve.source import Source
 
 
 ONNX_FILE = "network.onnx"
@@ -226,3 +235,63 @@ def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
         "card": CARD_FILE,
     }
     return validated(document, f"{source.path} cannot be packaged")
+
+
+MODELS = "models"
+_KEY_DIGITS = 16
+
+
+def packaged(path: Path, progress: Progress) -> Path:
+    """The folder of a package in the cache that holds the model at a path as it is now.
+
+    Raises:
+        InputError: It is no model, or does not tell how it is used; then how to package it.
+    """
+    source = recognized(path)
+    name = re.sub(r"[^\w.-]+", "-", source.told.name)
+    out = made_folder(MODELS) / f"{name}-{_key(source)}"
+    if _is_whole(out):
+        return out
+    _require_told(source, path)
+    # What was tampered with or half removed is made again.
+    discard(out, MANIFEST_FILE)
+    progress.say(f"packaging {path} into {out}; `prumo model package` makes one to keep")
+    make_package_of(source, Wish(), out, progress)
+    return out
+
+
+def require_told(path: Path) -> None:
+    """Refuse what `packaged` would refuse without having begun, for the same reasons."""
+    _require_told(recognized(path), path)
+
+
+def _require_told(source: Source, path: Path) -> None:
+    try:
+        agreed_terms(source, Wish())
+    except UntoldError as error:
+        flags = " ".join(error.missing)
+        meanings = "".join(
+            f"\n  {flag.split()[0]}: {meaning}" for flag, meaning in error.missing.items()
+        )
+        raise InputError(
+            f"{path} does not tell how it is used. First\n"
+            f"  prumo model package {shlex.quote(str(path))} {flags} --out model.tar.gz{meanings}\n"
+            "then give model.tar.gz in its place, as in\n"
+            "  prumo serve model.tar.gz"
+        ) from None
+
+
+def _key(source: Source) -> str:
+    """Another one for everything that would make another package."""
+    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.told}"
+    return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _is_whole(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    try:
+        open_package(folder)
+    except InputError:
+        return False
+    return True

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, did_you_mean
-from prumo_serve.manifest import ImagePreprocessing, OperatingPoint
-from prumo_serve.source.terms import NORMALIZATIONS
+from prumo_serve.manifest import NORMALIZATIONS, ImagePreprocessing, OperatingPoint
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from prumo_serve.manifest import Layout, Normalization, PreprocessingSettings, RuntimeName
     from prumo_serve.source import Source, Told
@@ -156,3 +155,22 @@ def _point(name: str, threshold: str) -> OperatingPoint:
             f"--point {name}={threshold}: give a name without slashes, and as the threshold a "
             "probability from 0 to 1"
         ) from None
+
+
+def given_labels(text: str) -> tuple[str, ...]:
+    """Names with commas between, or those in the lines of a file.
+
+    >>> given_labels("cat, dog")
+    ('cat', 'dog')
+    """
+    path = Path(text)
+    try:
+        is_file = bool(text) and path.is_file()
+        parts = path.read_text("utf-8").splitlines() if is_file else text.split(",")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{text[:80]}: labels cannot be read: {error}") from error
+    labels = tuple(part.strip() for part in parts if part.strip())
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise InputError(f"two classes have the same label: {', '.join(twice)}")
+    return labels

@@ -14,13 +14,7 @@ from prumo.report.language import LANGUAGES, Language, english, language
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
 from prumo_serve.server.bodies import BodyLimits, images_in
 from prumo_serve.server.boundary import read_body
-from prumo_serve.server.models import (
-    ErrorDetail,
-    ListedError,
-    ModelResponse,
-    Timings,
-    TotalTimings,
-)
+from prumo_serve.server.models import ErrorDetail, ListedError, ModelResponse, Timings, TotalTimings
 from prumo_serve.server.refusal import too_large, unreadable_image, wrong_values
 from prumo_serve.task import task_named
 

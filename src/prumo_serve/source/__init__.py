@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
+
 
 FORMATS = ("keras", "saved_model", "pytorch", "onnx")
 """Of frameworks. The folders of a task have a name of their own, and hold a Keras network."""
@@ -33,7 +35,7 @@ class Told:
     outputs: int | None = None
     """How many numbers its network gives for each image."""
     normalization: str | None = None
-    """A name as `prumo_serve.source.terms` knows it."""
+    """A name as `prumo_serve.manifest` knows it."""
     preprocessing: PreprocessingSettings | None = None
     temperature: float = 1.0
     points: tuple[OperatingPoint, ...] = ()
@@ -100,3 +102,19 @@ def _of_folder(path: Path) -> Source:
         if (found := task.source(path)) is not None:
             return found
     raise InputError(f"{path} is no model that can be packaged. {_KNOWN}")
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 (any JSON value)
+    """All objects, without recursion: depth costs nothing.
+
+    >>> [found["name"] for found in objects_in([{"name": "outer", "in": {"name": "inner"}}])]
+    ['outer', 'inner']
+    """
+    left = [value]
+    while left:
+        current = left.pop()
+        if isinstance(current, dict):
+            yield current
+            left.extend(current.values())
+        elif isinstance(current, list):
+            left.extend(current)

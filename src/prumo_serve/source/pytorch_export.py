@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
-from prumo_serve.source import Source, Told
-from prumo_serve.source.json_objects import objects_in
+from prumo_serve.source import Source, Told, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

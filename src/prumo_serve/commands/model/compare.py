@@ -10,7 +10,7 @@ import click
 from prumo.cli.console import shown_progress, table_console
 from prumo.machine.cpu import read_cpu
 from prumo_serve.compare.comparison import compare
-from prumo_serve.compare.images import ALL, ImageRequest
+from prumo_serve.compare.quality import ALL, ImageRequest
 from prumo_serve.compare.report import comparison_document, print_comparison
 from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
 

@@ -10,10 +10,9 @@ import click
 from prumo.cli.console import shown_progress
 from prumo.cli.options import language_option
 from prumo.plugins import RUNTIMES, TASKS
-from prumo_serve.manifest import Layout, RuntimeName
+from prumo_serve.manifest import NORMALIZATIONS, Layout, RuntimeName
 from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Fit, Wish
-from prumo_serve.source.terms import NORMALIZATIONS, given_labels
+from prumo_serve.package.terms import Fit, Wish, given_labels
 
 EPILOG = """\b
 Examples:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from prumo.cli.console import table_console
 from prumo_serve.package import open_package
-from prumo_serve.package.show import package_document, shown_rows
+from prumo_serve.package.check import package_document, shown_rows
 
 EPILOG = """\b
 Examples:
