@@ -24,7 +24,7 @@ from prumo_serve.package import open_package
 from prumo_serve.package.making import make_package
 from prumo_serve.package.terms import Wish
 from prumo_serve.quantize import quantize_onnx
-from prumo_serve.quantize.bias_correction import inner_means
+from prumo_serve.quantize.methods import inner_means
 from support.convolution_networks import (
     FEATURES,
     INPUT,

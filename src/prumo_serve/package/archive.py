@@ -18,9 +18,9 @@ from pydantic import ValidationError
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256
+from prumo.protobuf import messages
 from prumo_serve.manifest import FORMAT, MANIFEST_FILE, SEEN_FILE, Manifest
 from prumo_serve.runtimes import runtime_named
-from prumo_serve.source.protobuf import messages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -72,9 +72,9 @@ def recognized(path: Path) -> Source:
     if path.is_dir():
         return _of_folder(path)
     if path.suffix in _KERAS_ENDINGS:
-        from prumo_serve.source import keras_file  # noqa: PLC0415 (one format, one import)
+        from prumo_serve.source.tensorflow_model import keras_source  # noqa: PLC0415 (one format, one import)
 
-        return keras_file.source(path)
+        return keras_source(path)
     if path.suffix == ".pt2":
         from prumo_serve.source import pytorch_export  # noqa: PLC0415 (as above)
 
@@ -93,11 +93,11 @@ def recognized(path: Path) -> Source:
 
 
 def _of_folder(path: Path) -> Source:
-    from prumo_serve.source import saved_model  # noqa: PLC0415 (as above)
+    from prumo_serve.source.tensorflow_model import GRAPH_FILE, saved_model_source  # noqa: PLC0415 (as above)
     from prumo_serve.task import installed_tasks  # noqa: PLC0415 (as above)
 
-    if (path / saved_model.GRAPH_FILE).is_file():
-        return saved_model.source(path)
+    if (path / GRAPH_FILE).is_file():
+        return saved_model_source(path)
     for task in installed_tasks():
         if (found := task.source(path)) is not None:
             return found

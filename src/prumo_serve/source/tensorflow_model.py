@@ -1,49 +1,24 @@
-"""A model of Keras's: looked through before Keras may open it, for a file can name any code."""
+"""Models of Keras and TensorFlow: looked through before either may open them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import re
 import zipfile
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
+from prumo.protobuf import messages
 from prumo_serve.manifest import INSIDE
 from prumo_serve.source import Source, Told, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-
-_PASSING = {"Activation", "Softmax", "Dropout"}
-"""Layers that give as many numbers as they take."""
-
-
-def outputs_of(configuration: Any) -> int | None:  # noqa: ANN401 (any JSON value)
-    """None where the last layers do not tell, or the description is none."""
-    try:
-        described = configuration["config"]
-        named = described.get("output_layers")
-        count = _of_graph(described["layers"], named) if named else _of_row(described["layers"])
-    except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
-        return None
-    return count if isinstance(count, int) else None
-
-
-def _of_row(layers: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    making = next(layer for layer in reversed(layers) if layer["class_name"] not in _PASSING)
-    return making["config"]["units"] if making["class_name"] == "Dense" else None
-
-
-def _of_graph(layers: Any, named: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    name = named[0] if isinstance(named[0], str) else named[0][0]
-    last = next(layer for layer in layers if layer["config"]["name"] == name)
-    if last["class_name"] in _PASSING:
-        return last["inbound_nodes"][0]["args"][0]["config"]["shape"][-1]
-    return last["config"]["units"] if last["class_name"] == "Dense" else None
 
 
 _CONFIGURATION = "config.json"
@@ -68,7 +43,7 @@ _RUNNING_CLASSES = {
 _NORMALIZING_CLASSES = {"Rescaling", "Normalization"}
 
 
-def source(path: Path) -> Source:
+def keras_source(path: Path) -> Source:
     """The model of a `.keras` archive or of an older HDF5 file."""
     if path.suffix != _ARCHIVE_ENDING:
         return _of_hdf5(path)
@@ -140,3 +115,99 @@ def _require_harmless(part: dict[str, Any], path: Path) -> None:
             "outside of Keras's layers. Replace it by layers of Keras's, or convert the model to "
             "ONNX where that code is."
         )
+
+
+_PASSING = {"Activation", "Softmax", "Dropout"}
+"""Layers that give as many numbers as they take."""
+
+
+def outputs_of(configuration: Any) -> int | None:  # noqa: ANN401 (any JSON value)
+    """None where the last layers do not tell, or the description is none."""
+    try:
+        described = configuration["config"]
+        named = described.get("output_layers")
+        count = _of_graph(described["layers"], named) if named else _of_row(described["layers"])
+    except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
+        return None
+    return count if isinstance(count, int) else None
+
+
+def _of_row(layers: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    making = next(layer for layer in reversed(layers) if layer["class_name"] not in _PASSING)
+    return making["config"]["units"] if making["class_name"] == "Dense" else None
+
+
+def _of_graph(layers: Any, named: Any) -> Any:  # noqa: ANN401 (any JSON value)
+    name = named[0] if isinstance(named[0], str) else named[0][0]
+    last = next(layer for layer in layers if layer["config"]["name"] == name)
+    if last["class_name"] in _PASSING:
+        return last["inbound_nodes"][0]["args"][0]["config"]["shape"][-1]
+    return last["config"]["units"] if last["class_name"] == "Dense" else None
+
+
+GRAPH_FILE = "saved_model.pb"
+_TREE = {
+    "saved_model": {2: "meta_graph"},
+    "meta_graph": {2: "graph"},
+    "graph": {1: "node", 2: "library"},
+    "library": {1: "function"},
+    "function": {3: "node"},
+}
+"""The fields of saved_model.proto in which operations are."""
+_OPERATION = 2
+"""The field of a node that names it."""
+_REACHING_OUT = re.compile(
+    r"\w*(PyFunc|Dataset|Iterator|Summary|FileReader|LineReader|RecordReader|LMDBReader)\w*"
+    r"|ReadFile|WriteFile|MatchingFiles|FileSystemSetConfiguration|ImmutableConst|DumpTensor"
+    r"|InitializeTableFromTextFile\w*|LoadAndRemapMatrix|GenerateVocabRemapping"
+    r"|CalibrationStatisticsSaver|DistributedSave|(Debug|Print|Rpc|RemoteCall|WorkerHeartbeat)\w*"
+    r"|_?Xla(HostCompute|CustomCall)\w*"
+)
+"""Operations beyond the graph; TensorFlow's own saving and restoring is not among them."""
+
+
+def saved_model_source(folder: Path) -> Source:
+    """The model of a SavedModel folder."""
+    require_harmless_graph(folder / GRAPH_FILE, folder)
+    name = folder.resolve().name
+    return Source(
+        path=folder, format="saved_model", sha256=folder_sha256(folder), told=Told(name=name)
+    )
+
+
+def require_harmless_graph(graph_file: Path, shown: Path) -> None:
+    """Refuse a graph with operations that read or write files, or call Python."""
+    try:
+        operations = _operations(graph_file.read_bytes())
+    except OSError as error:
+        raise InputError(f"{shown}: {GRAPH_FILE} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{shown}: {GRAPH_FILE} is no whole SavedModel: {error}") from error
+    for operation in sorted(operations):
+        if _REACHING_OUT.fullmatch(operation):
+            raise InputError(
+                f"{shown}: its graph has the operation {operation}, which reaches beyond the "
+                "network; save the model without it"
+            )
+
+
+def _operations(content: bytes) -> set[str]:
+    return {
+        content[field.start : field.end].decode()
+        for kind, fields in messages(content, _TREE, "saved_model")
+        if kind == "node"
+        for field in fields
+        if field.number == _OPERATION
+    }
+
+
+def folder_sha256(folder: Path) -> str:
+    """Of the names and contents of all files in a folder."""
+    digest = hashlib.sha256()
+    files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
+    for path in sorted(files):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            raise InputError(f"{folder}: {name} is a symbolic link; give the files themselves")
+        digest.update(f"{name} {file_sha256(path)}\n".encode())
+    return digest.hexdigest()
