@@ -17,7 +17,7 @@ from PIL import Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.quality import Verdict
-from prumo_serve.commands.model.compare import command
+from prumo_serve.commands.model.variants import compare_command
 from prumo_serve.compare.comparison import Pairing, Variant, compare, paired
 from prumo_serve.compare.quality import ImageRequest, Judged, Truth, quality
 from prumo_serve.compare.report import comparison_document, sentences
@@ -110,7 +110,7 @@ def test_a_retina_model_is_judged_on_prepared_photographs(tmp_path: Path) -> Non
     folder = prepared_folder(tmp_path / "data", [*graded(6, 2, 4), blurred, ungraded])
 
     words = [str(tmp_path / "retina"), "--images", str(folder), "--rounds=1", "--starts=1"]
-    result = CliRunner().invoke(command, [*words, "--json"])
+    result = CliRunner().invoke(compare_command, [*words, "--json"])
 
     document = json.loads(result.stdout)
     quality_of = document["variants"][0]["quality"]
@@ -283,7 +283,7 @@ def test_a_model_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_labels_without_images_are_a_usage_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, [str(tmp_path), "--labels", "labels.csv"])
+    result = CliRunner().invoke(compare_command, [str(tmp_path), "--labels", "labels.csv"])
 
     assert result.exit_code == 2
     assert "give --images" in result.output

@@ -16,7 +16,7 @@ from PIL import Image
 
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
-from prumo_serve.commands.model.convert import command
+from prumo_serve.commands.model.variants import convert_command
 from prumo_serve.convert import agreement as limits
 from prumo_serve.convert.agreement import Difference, answer_difference, require_few_changes
 from prumo_serve.convert.variant import VariantWish, make_variant
@@ -212,7 +212,9 @@ def test_convert_tells_how_far_int8_is_from_the_original(
     package: Path, photographs: Path, tmp_path: Path
 ) -> None:
     words = [package, "--precision", "int8", "--calibration", photographs]
-    result = CliRunner().invoke(command, [*map(str, words), f"--out={tmp_path / 'int8'}", "--json"])
+    result = CliRunner().invoke(
+        convert_command, [*map(str, words), f"--out={tmp_path / 'int8'}", "--json"]
+    )
 
     document = json.loads(result.stdout)
     assert document["calibration"] == {"images": 12, "ungradable": 0, "unreadable": 1}
@@ -243,7 +245,7 @@ def test_eight_bits_without_calibration_images_say_what_was_looked_at(
     package: Path, tmp_path: Path
 ) -> None:
     words = [package, "--precision", "int8-dynamic", "--out", tmp_path / "dynamic"]
-    result = CliRunner().invoke(command, [*map(str, words)])
+    result = CliRunner().invoke(convert_command, [*map(str, words)])
 
     assert result.exit_code == 0
     assert "Only 6 drawn images were looked at" in result.stdout

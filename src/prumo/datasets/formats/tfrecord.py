@@ -59,7 +59,7 @@ def read_example(message: bytes) -> Example:
 
 
 def _numbers(message: bytes) -> Iterator[int]:
-    """Whole numbers in part 1, one by one or packed together."""
+    """Whole numbers in field 1, one by one or packed together."""
     for part in fields(message):
         if part.number != 1:
             continue

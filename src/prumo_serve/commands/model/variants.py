@@ -1,4 +1,4 @@
-"""`prumo model convert`: another runtime's network of a model, or one of smaller numbers."""
+"""`prumo model convert` and `compare`: variants of a model, made and measured."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import shown_progress, table_console
+from prumo.machine.cpu import read_cpu
+from prumo_serve.compare.comparison import compare
+from prumo_serve.compare.quality import ALL, ImageRequest
+from prumo_serve.compare.report import comparison_document, print_comparison
+from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
 from prumo_serve.convert.variant import VariantWish, make_variant
 from prumo_serve.manifest import Precision, RuntimeName
 
 if TYPE_CHECKING:
     from prumo_serve.convert.variant import Variant
+
 
 _TARGETS: dict[str, RuntimeName] = {
     "onnx": "onnxruntime",
@@ -24,7 +30,7 @@ _TARGETS: dict[str, RuntimeName] = {
     "pytorch": "pytorch",
 }
 
-EPILOG = """\b
+_CONVERT_EPILOG = """\b
 Examples:
   prumo model convert model.tar.gz --to openvino --out openvino.tar.gz
   prumo model convert model.tar.gz --precision int8 --calibration photographs --out int8.tar.gz
@@ -32,7 +38,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=_CONVERT_EPILOG)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--to",
@@ -73,7 +79,7 @@ Examples:
     help="An archive if it ends in .tar.gz or .tgz, else a folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was made as JSON.")
-def command(  # noqa: PLR0913 (one argument per option)
+def convert_command(  # noqa: PLR0913 (one argument per option)
     model: Path,
     target: str,
     precision: Precision,
@@ -129,3 +135,92 @@ def _document(variant: Variant, out: Path) -> dict[str, object]:
         "calibration": used,
         "difference": asdict(variant.difference) if variant.difference else None,
     }
+
+
+_COMPARE_EPILOG = """\b
+Examples:
+  prumo model compare model.tar.gz int8.tar.gz
+  prumo model compare model.tar.gz fp16.tar.gz int8.tar.gz --images photographs --labels labels.csv
+  prumo model compare model.tar.gz int8.tar.gz --images prepared --subset test --json
+"""
+
+
+@click.command(epilog=_COMPARE_EPILOG)
+@click.argument(
+    "models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--images",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Judge the answers too, on images whose labels are known.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="Their labels.  [default: labels.csv in FOLDER, or the names of its folders]",
+)
+@click.option(
+    "--subset",
+    default=ALL,
+    show_default=True,
+    metavar="NAME",
+    help="Of a FOLDER that was prepared and split, such as test.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=ROUNDS,
+    show_default=True,
+    metavar="N",
+    help="How often each has its turn.",
+)
+@click.option(
+    "--starts",
+    type=click.IntRange(min=1),
+    default=STARTS,
+    show_default=True,
+    metavar="N",
+    help="How often each is started anew.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="With which a runtime computes one answer.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
+def compare_command(  # noqa: PLR0913 (one argument per option)
+    models: tuple[Path, ...],
+    images: Path | None,
+    labels: Path | None,
+    subset: str,
+    rounds: int,
+    starts: int,
+    threads: int,
+    as_json: bool,
+) -> None:
+    """Compare the variants MODEL of a model: size, start, memory, latency, images per second.
+
+    Each MODEL is a package, or a model that becomes one by itself, and is measured in a process of
+    its own; they take turns, so that what else the machine does hits all alike. With --images, what
+    they answer is judged: accuracy, sensitivity, specificity, AUC and kappa with their intervals,
+    and how often each says the same as the first one.
+
+    FOLDER holds images, with a table of labels (columns image and label, or as the model's task
+    reads them) or in folders named as the labels are; or it is one that the task's own tools
+    prepared. Calibration images cannot judge a model: give others.
+    """
+    if images is None and (labels is not None or subset != ALL):
+        raise click.UsageError("--labels and --subset say which answers are right: give --images.")
+    wish = None if images is None else ImageRequest(images, labels, subset)
+    pace = Pace(rounds, starts, threads, callers=max(1, read_cpu().usable_cores // threads))
+    with shown_progress() as progress:
+        comparison = compare(models, pace, wish, progress)
+    if as_json:
+        click.echo(json.dumps(comparison_document(comparison), indent=1))
+        return
+    print_comparison(comparison, table_console())
