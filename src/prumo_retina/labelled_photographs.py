@@ -90,7 +90,7 @@ def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: 
     told = np.array([answer.place for answer in answers], dtype=np.intp)
     referrals = [answer.referral for answer in answers if isinstance(answer, RetinaAnswer)]
     decision = Decision(
-        told=np.array([referral.refer for referral in referrals], dtype=np.bool_),
+        predicted=np.array([referral.refer for referral in referrals], dtype=np.bool_),
         true=grades >= REFERABLE_FROM,
         probability=np.array([referral.probability for referral in referrals], dtype=np.float64),
         name="referral",

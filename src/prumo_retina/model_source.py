@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
 from prumo_retina.task import FundusPreprocessing, labels_of
 from prumo_serve.manifest import INSIDE, OperatingPoint
-from prumo_serve.source import Source, Told
+from prumo_serve.source import ModelMetadata, Source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def source(folder: Path) -> Source:
     """The model of a folder with its points, its temperature and its card."""
     opened = open_model(folder)
     description = opened.description
-    told = Told(
+    metadata = ModelMetadata(
         name=description.name,
         created=description.created,
         task=description.task,
@@ -47,7 +47,7 @@ def source(folder: Path) -> Source:
         path=opened.network,
         format="retina",
         sha256=description.network_sha256,
-        told=told,
+        metadata=metadata,
     )
 
 

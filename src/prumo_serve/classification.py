@@ -138,13 +138,13 @@ class Classification(Task):
 
         from prumo_serve.compare.quality import Decision, Judged  # noqa: PLC0415 (only to compare)
 
-        told = np.array([answer.place for answer in answers], dtype=np.intp)
+        predicted = np.array([answer.place for answer in answers], dtype=np.intp)
         true = np.array([truth.place for truth in truths], dtype=np.intp)
         probabilities = np.array([answer.probabilities for answer in answers])
         decision = None
         if probabilities.shape[1] == _TWO:
-            decision = Decision(told == 1, true == 1, probabilities[:, 1])
-        return Judged.of(told, true, probabilities, truths, decision=decision)
+            decision = Decision(predicted == 1, true == 1, probabilities[:, 1])
+        return Judged.of(predicted, true, probabilities, truths, decision=decision)
 
 
 TASK = Classification()

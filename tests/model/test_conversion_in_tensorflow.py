@@ -167,7 +167,7 @@ def test_a_conversion_that_grows_is_ended_before_it_takes_the_machine(
 def test_only_want_of_memory_is_told_as_such(tmp_path: Path) -> None:
     job = convert.FrameworkJob(tmp_path / "memory.keras", "keras", "onnxruntime")
 
-    told = convert._told(job, WorkerError(f"{job.source} is broken"), Terms(), tmp_path)
+    told = convert._failure_text(job, WorkerError(f"{job.source} is broken"), Terms(), tmp_path)
 
     assert "A conversion may have" not in told
 
@@ -183,7 +183,7 @@ def _agreement(told: dict[str, Any], folder: Path, case: str) -> Agreement:
 
 def _draft(told: dict[str, Any], folder: Path, case: str) -> Draft:
     assert "error" not in told[case], told[case]
-    return convert._draft(told[case]["events"], folder / case)
+    return convert._draft_of_reply(told[case]["events"], folder / case)
 
 
 def _network(case: str) -> NetworkFile:

@@ -19,10 +19,10 @@ from prumo.progress import Silent
 from prumo_serve.commands.model.variants import convert_command
 from prumo_serve.convert import agreement as limits
 from prumo_serve.convert.agreement import Difference, answer_difference, require_few_changes
-from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.package import open_package
 from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import Wish
+from prumo_serve.package.terms import PackageRequest
 from prumo_serve.quantize import quantize_onnx
 from prumo_serve.quantize.methods import inner_means
 from support.convolution_networks import (
@@ -194,8 +194,8 @@ def test_a_difference_says_when_it_shows_little_and_keeps_the_digits_that_count(
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
     network = write_convolution_network(folder / "network.onnx")
-    wish = Wish(labels=("a", "b", "c"), normalization="0..255")
-    make_package(network, wish, folder / "model", Silent())
+    settings = PackageRequest(labels=("a", "b", "c"), normalization="0..255")
+    make_package(network, settings, folder / "model", Silent())
     return folder / "model"
 
 
@@ -228,12 +228,12 @@ def test_convert_refuses_too_large_a_difference_unless_it_is_accepted(
     package: Path, photographs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MOST_CHANGED_SHARE", -0.01)
-    wish = VariantWish("onnxruntime", "int8-dynamic", photographs)
+    settings = VariantRequest("onnxruntime", "int8-dynamic", photographs)
 
     with pytest.raises(InputError, match="the int8-dynamic network is too far from the original"):
-        make_variant(package, wish, tmp_path / "refused", Silent())
+        make_variant(package, settings, tmp_path / "refused", Silent())
     made = make_variant(
-        package, replace(wish, accept_difference=True), tmp_path / "accepted", Silent()
+        package, replace(settings, accept_difference=True), tmp_path / "accepted", Silent()
     )
 
     assert not (tmp_path / "refused").exists()

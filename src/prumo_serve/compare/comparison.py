@@ -114,7 +114,7 @@ def paired(first: Judged, other: Judged) -> Pairing:
     lost = int((first.is_right & ~other.is_right).sum())
     won = int((other.is_right & ~first.is_right).sum())
     return Pairing(
-        same_label=rate(first.told == other.told, patients),
+        same_label=rate(first.predicted == other.predicted, patients),
         decision=first.decision.name if first.decision else "",
         same_decision=_same_decision(first, other),
         largest_difference=float(np.abs(first.probabilities - other.probabilities).max()),
@@ -127,7 +127,7 @@ def paired(first: Judged, other: Judged) -> Pairing:
 def _same_decision(first: Judged, other: Judged) -> Estimate | None:
     if first.decision is None or other.decision is None or first.decision.is_label:
         return None
-    return rate(first.decision.told == other.decision.told, first.patients)
+    return rate(first.decision.predicted == other.decision.predicted, first.patients)
 
 
 UNREADABLE = "unreadable"

@@ -214,7 +214,7 @@ class Quality:
 class Decision:
     """Yes or no for each image, said and true."""
 
-    told: NDArray[np.bool_]
+    predicted: NDArray[np.bool_]
     true: NDArray[np.bool_]
     probability: NDArray[np.float64]
     """Of yes."""
@@ -228,7 +228,7 @@ class Decision:
 class Judged:
     """The answers to images that a network was asked about, and what is true of them."""
 
-    told: NDArray[np.intp]
+    predicted: NDArray[np.intp]
     """The place of the label that was given to each image."""
     true: NDArray[np.intp]
     probabilities: NDArray[np.float64]
@@ -241,7 +241,7 @@ class Judged:
     @classmethod
     def of(  # noqa: PLR0913 (what a task knows about answers)
         cls,
-        told: NDArray[np.intp],
+        predicted: NDArray[np.intp],
         true: NDArray[np.intp],
         probabilities: NDArray[np.float64],
         truths: Sequence[Truth],
@@ -250,12 +250,12 @@ class Judged:
         kappa: Estimate | None = None,
     ) -> Self:
         """With the patients of the truths."""
-        return cls(told, true, probabilities, patients_of(truths), decision, kappa)
+        return cls(predicted, true, probabilities, patients_of(truths), decision, kappa)
 
     @property
     def is_right(self) -> NDArray[np.bool_]:
         """Whether each label is the true one."""
-        return np.asarray(self.told == self.true)
+        return np.asarray(self.predicted == self.true)
 
 
 def patients_of(truths: Sequence[Truth]) -> list[str] | None:
@@ -273,8 +273,8 @@ def quality(judged: Judged) -> Quality:
     has_both = 0 < decision.true.sum() < len(decision.true)
     return Quality(
         accuracy=accuracy,
-        sensitivity=_among(decision.true, decision.told, judged.patients),
-        specificity=_among(~decision.true, ~decision.told, judged.patients),
+        sensitivity=_among(decision.true, decision.predicted, judged.patients),
+        specificity=_among(~decision.true, ~decision.predicted, judged.patients),
         auc=area_under_curve(decision.probability, decision.true, judged.patients)
         if has_both
         else None,

@@ -87,7 +87,7 @@ def converted_in_framework(job: FrameworkJob, folder: Path, progress: Progress) 
         events = do_task(_task(job, folder), environment, folder, hear, terms)
     except WorkerError as error:
         kept = _kept_log(folder / LOG_FILE)
-        raise ConversionError(_told(job, error, terms, kept)) from error
+        raise ConversionError(_failure_text(job, error, terms, kept)) from error
     for path in folder.glob("*.onnx"):
         make_canonical(path)
     return _draft_of_reply(events, folder)
@@ -112,22 +112,22 @@ def _harmless(job: FrameworkJob, folder: Path) -> Path:
 
 
 def _draft_of_reply(events: list[Event], folder: Path) -> Draft:
-    told = next(event for event in events if event["event"] == "converted")
+    reply = next(event for event in events if event["event"] == "converted")
     with np.load(folder / _REFERENCE_FILE, allow_pickle=False) as arrays:
         reference = dict(arrays)
     images = reference.pop(_IMAGES)
-    return Draft(folder, NetworkFacts(**told["network"]), images, reference, told["versions"])
+    return Draft(folder, NetworkFacts(**reply["network"]), images, reference, reply["versions"])
 
 
-def _told(job: FrameworkJob, error: WorkerError, terms: Terms, log: Path) -> str:
-    told = f"{job.source} could not be converted: {error}"
+def _failure_text(job: FrameworkJob, error: WorkerError, terms: Terms, log: Path) -> str:
+    text = f"{job.source} could not be converted: {error}"
     if isinstance(error, WorkerMemoryError):
-        told += (
+        text += (
             f". A conversion may have {_MEMORY_SHARE:.0%} of the memory that is free, here "
             f"{(terms.memory_bytes or 0) / 2**30:.1f} GiB: end other programs, or convert on a "
             "machine with more"
         )
-    return f"{told}\nits log: {log}"
+    return f"{text}\nits log: {log}"
 
 
 def _kept_log(log: Path) -> Path:

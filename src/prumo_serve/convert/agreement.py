@@ -110,11 +110,11 @@ class Agreement:
     """Whether the original answers them differently: a network that never looks would agree."""
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"the same label for {self.same_labels} of {self.images} images, {self.kind} that "
             f"differ by {self.largest_difference:.2g} at most"
         )
-        return told if self.is_telling else f"{told} ({SHOWS_LITTLE})"
+        return text if self.is_telling else f"{text} ({SHOWS_LITTLE})"
 
 
 @dataclass(frozen=True)
@@ -305,11 +305,11 @@ class Difference:
         return self.changed / self.images
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"{self.changed} of {self.images} images have another label; probabilities differ by "
             f"at most {self.largest:.2g}, {self.mean:.2g} in the mean"
         )
-        return told if self.labels > 1 else f"{told} ({SHOWS_LITTLE})"
+        return text if self.labels > 1 else f"{text} ({SHOWS_LITTLE})"
 
 
 def answer_difference(

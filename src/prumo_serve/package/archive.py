@@ -158,8 +158,8 @@ def validated(document: Any, complaint: str) -> Manifest:  # noqa: ANN401 (any J
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         reason = _REASONS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
-        told = f"{place}: {reason}" if place else reason
-        raise InputError(f"{complaint}: {told}") from error
+        text = f"{place}: {reason}" if place else reason
+        raise InputError(f"{complaint}: {text}") from error
 
 
 def _document(path: Path, shown: Path) -> Any:  # noqa: ANN401 (any JSON value)

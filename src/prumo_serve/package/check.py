@@ -231,7 +231,7 @@ def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
     yield "heat map", manifest.heat_map.network.file if manifest.heat_map else "none"
     origin = manifest.origin
     yield "made of", f"{origin.name} ({origin.format}), SHA-256 {origin.sha256}"
-    yield "versions", ", ".join(f"{name} {told}" for name, told in manifest.versions.items())
+    yield "versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())
     yield "card", manifest.card or "none"
 
 

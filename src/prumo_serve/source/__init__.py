@@ -25,7 +25,7 @@ _KNOWN = (
 
 
 @dataclass(frozen=True)
-class Told:
+class ModelMetadata:
     """What a model says about its own use; None where it does not say."""
 
     name: str
@@ -56,7 +56,7 @@ class Source:
     """One of `FORMATS`, or what a task calls its own folders."""
     sha256: str
     """Of the file, or of the names and hashes of a folder's files."""
-    told: Told
+    metadata: ModelMetadata
     versions: dict[str, str] = field(default_factory=dict)
     """Of what wrote it."""
 

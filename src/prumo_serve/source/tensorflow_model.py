@@ -15,7 +15,7 @@ from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo.protobuf import messages
 from prumo_serve.manifest import INSIDE
-from prumo_serve.source import Source, Told, objects_in
+from prumo_serve.source import ModelMetadata, Source, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def keras_source(path: Path) -> Source:
         path=path,
         format="keras",
         sha256=file_sha256(path),
-        told=Told(
+        metadata=ModelMetadata(
             name=path.stem,
             normalization=INSIDE if normalizes else None,
             outputs=outputs_of(configuration),
@@ -72,7 +72,12 @@ def _of_hdf5(path: Path) -> Source:
     with path.open("rb") as file:
         if file.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
             raise InputError(f"{path} is no HDF5 file, as models of older versions of Keras are")
-    return Source(path=path, format="keras", sha256=file_sha256(path), told=Told(name=path.stem))
+    return Source(
+        path=path,
+        format="keras",
+        sha256=file_sha256(path),
+        metadata=ModelMetadata(name=path.stem),
+    )
 
 
 def _documents(path: Path) -> dict[str, Any]:
@@ -171,7 +176,10 @@ def saved_model_source(folder: Path) -> Source:
     require_harmless_graph(folder / GRAPH_FILE, folder)
     name = folder.resolve().name
     return Source(
-        path=folder, format="saved_model", sha256=folder_sha256(folder), told=Told(name=name)
+        path=folder,
+        format="saved_model",
+        sha256=folder_sha256(folder),
+        metadata=ModelMetadata(name=name),
     )
 
 

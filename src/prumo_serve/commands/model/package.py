@@ -20,7 +20,7 @@ from prumo_serve.manifest import NORMALIZATIONS, Layout, RuntimeName
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
 from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Fit, Wish, given_labels
+from prumo_serve.package.terms import Fit, PackageRequest, given_labels
 
 if TYPE_CHECKING:
     from prumo_serve.package.check import Finding
@@ -118,7 +118,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
-    wish = Wish(
+    request = PackageRequest(
         name=name,
         task=task,
         labels=given_labels(labels),
@@ -132,7 +132,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
         runtime=runtime,
     )
     with shown_progress() as progress:
-        manifest = make_package(model, wish, out, progress)
+        manifest = make_package(model, request, out, progress)
     if as_json:
         click.echo(manifest.model_dump_json(indent=1))
     else:
@@ -165,8 +165,8 @@ def show_command(package: Path, with_card: bool, as_json: bool) -> None:
             table = Table(box=None, show_header=False)
             table.add_column(no_wrap=True)
             table.add_column(overflow="fold")
-            for name, told in shown_rows(opened):
-                table.add_row(Text(name), Text(told))
+            for name, text in shown_rows(opened):
+                table.add_row(Text(name), Text(text))
             table_console().print(table)
 
 
@@ -190,8 +190,8 @@ def check_command(package: Path, as_json: bool) -> None:
         findings = examined(opened)
     passed = all(finding.passed for finding in findings)
     if as_json:
-        told = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
-        click.echo(json.dumps(told, indent=1))
+        document = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
+        click.echo(json.dumps(document, indent=1))
     else:
         table_console().print(_findings_table(findings))
     if not passed:

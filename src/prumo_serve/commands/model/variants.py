@@ -15,7 +15,7 @@ from prumo_serve.compare.comparison import compare
 from prumo_serve.compare.quality import ALL, ImageRequest
 from prumo_serve.compare.report import comparison_document, print_comparison
 from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
-from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.manifest import Precision, RuntimeName
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
     answer what the other answers is refused. What smaller numbers cost, `prumo model compare`
     tells.
     """
-    wish = VariantWish(_TARGETS[target], precision, calibration, original, accept_difference)
+    request = VariantRequest(_TARGETS[target], precision, calibration, original, accept_difference)
     with shown_progress() as progress:
-        variant = make_variant(model, wish, out, progress)
+        variant = make_variant(model, request, out, progress)
     if as_json:
         click.echo(json.dumps(_document(variant, out), indent=1))
         return
@@ -216,10 +216,10 @@ def compare_command(  # noqa: PLR0913 (one argument per option)
     """
     if images is None and (labels is not None or subset != ALL):
         raise click.UsageError("--labels and --subset say which answers are right: give --images.")
-    wish = None if images is None else ImageRequest(images, labels, subset)
+    request = None if images is None else ImageRequest(images, labels, subset)
     pace = Pace(rounds, starts, threads, callers=max(1, read_cpu().usable_cores // threads))
     with shown_progress() as progress:
-        comparison = compare(models, pace, wish, progress)
+        comparison = compare(models, pace, request, progress)
     if as_json:
         click.echo(json.dumps(comparison_document(comparison), indent=1))
         return
