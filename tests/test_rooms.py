@@ -19,9 +19,11 @@ GROUND = {
     "errors",
     "files",
     "http",
+    "images",
     "message",
     "plugins",
     "progress",
+    "protobuf",
     "quantity",
     "version",
 }

@@ -19,8 +19,16 @@ from prumo_retina.judge.measures import quadratic_kappa
 from prumo_retina.records import read_subset_names
 from prumo_retina.records.split import select
 from prumo_retina.task import FundusPreprocessing, RetinaAnswer
-from prumo_serve.compare.images import ALL, DUPLICATE, LabelledImages, Truth, labelled_or_refused
-from prumo_serve.compare.quality import Decision, Judged, patients_of
+from prumo_serve.compare.quality import (
+    ALL,
+    DUPLICATE,
+    Decision,
+    Judged,
+    LabelledImages,
+    Truth,
+    labelled_or_refused,
+    patients_of,
+)
 from prumo_serve.image_folder import ImageFolder
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_retina.dataset.manifest import Entry
-    from prumo_serve.compare.images import ImageRequest
+    from prumo_serve.compare.quality import ImageRequest
     from prumo_serve.manifest import Manifest
     from prumo_serve.task import Answer
 
@@ -82,7 +90,7 @@ def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: 
     answered = np.array([answer.place for answer in answers], dtype=np.intp)
     referrals = [answer.referral for answer in answers if isinstance(answer, RetinaAnswer)]
     decision = Decision(
-        told=np.array([referral.refer for referral in referrals], dtype=np.bool_),
+        predicted=np.array([referral.refer for referral in referrals], dtype=np.bool_),
         true=grades >= REFERABLE_FROM,
         probability=np.array([referral.probability for referral in referrals], dtype=np.float64),
         name="referral",

@@ -21,11 +21,14 @@ from prumo_retina.grade import (
     urgency_of,
 )
 from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
-from prumo_serve.classification import ClassificationDocument, Share, label_document
-from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
-from prumo_serve.probability import probabilities_of
-from prumo_serve.source import Source, Told
-from prumo_serve.source.terms import INSIDE
+from prumo_serve.classification import (
+    ClassificationDocument,
+    Share,
+    label_document,
+    probabilities_of,
+)
+from prumo_serve.manifest import INSIDE, OperatingPoint, PreprocessingSettings
+from prumo_serve.source import ModelMetadata, Source
 from prumo_serve.task import MOST_PIXELS, Answer, Task
 
 if TYPE_CHECKING:
@@ -36,8 +39,7 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_serve.compare.images import ImageRequest, LabelledImages, Truth
-    from prumo_serve.compare.quality import Judged
+    from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Truth
     from prumo_serve.image_folder import ImageFolder
     from prumo_serve.manifest import Input, Manifest
     from prumo_serve.task import PreparedImage, Preprocessing, TaskPage
@@ -319,7 +321,7 @@ def _trained_source(folder: Path) -> Source:
     """The model of a folder with its points, its temperature and its card."""
     opened = open_model(folder)
     description = opened.description
-    told = Told(
+    metadata = ModelMetadata(
         name=description.name,
         created=description.created,
         task=description.task,
@@ -341,7 +343,7 @@ def _trained_source(folder: Path) -> Source:
         path=opened.network,
         format="retina",
         sha256=description.network_sha256,
-        told=told,
+        metadata=metadata,
     )
 
 

@@ -1,24 +1,81 @@
-"""Image classification: the answer is the most probable label."""
+"""Scores as probabilities, and the task of classifying images by them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from prumo_serve.probability import probabilities_of
+from prumo.errors import PrumoError
 from prumo_serve.task import Answer, Task, TaskPage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
-
     from prumo.report.language import Language
-    from prumo_serve.compare.images import Truth
-    from prumo_serve.compare.quality import Judged
-    from prumo_serve.manifest import Manifest
+    from prumo_serve.compare.quality import Judged, Truth
+    from prumo_serve.manifest import Manifest, Output
     from prumo_serve.task import PreparedImage
+
+
+_TOLERANCE = 1e-3
+"""Half precision and int8 round probabilities by less."""
+
+
+class ScoresError(PrumoError):
+    """A network gave something else than its manifest says."""
+
+
+def probabilities_of(scores: np.ndarray, output: Output, labels: int) -> tuple[float, ...]:
+    """One probability for each label, from a row of the network's output.
+
+    One output with two labels is the probability of the second one.
+
+    >>> from prumo_serve.manifest import Output
+    >>> probabilities_of(np.array([0.0, 0.0]), Output(tensor="y", kind="scores"), 2)
+    (0.5, 0.5)
+    """
+    # A temperature of almost nothing makes scores infinite, of which numpy would warn in the log.
+    with np.errstate(over="ignore"):
+        values = np.asarray(scores, np.float64).reshape(-1) / output.temperature
+    if not np.isfinite(values).all():
+        raise ScoresError("the network's answer is not a number")
+    if len(values) == 1 and output.activation == "softmax":
+        raise ScoresError("the network gave one number, of which softmax always makes 1")
+    if output.kind == "probabilities":
+        _require_probabilities(values)
+        values = np.clip(values, 0, 1)
+    else:
+        values = _sigmoid(values) if output.activation == "sigmoid" else _softmax(values)
+    if len(values) == 1 and labels == 2:  # noqa: PLR2004 (yes and no)
+        values = np.array([1 - values[0], values[0]])
+    if len(values) != labels:
+        raise ScoresError(f"the network gave {len(values)} numbers for {labels} labels")
+    return tuple(values.tolist())
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    # The largest is taken off, so that no power overflows.
+    powers = np.exp(scores - scores.max())
+    shares: np.ndarray = powers / powers.sum()
+    return shares
+
+
+def _sigmoid(scores: np.ndarray) -> np.ndarray:
+    # Only powers of negative numbers, which cannot overflow.
+    power = np.exp(-np.abs(scores))
+    probabilities: np.ndarray = np.where(scores >= 0, 1, power) / (1 + power)
+    return probabilities
+
+
+def _require_probabilities(values: np.ndarray) -> None:
+    if values.min(initial=0) < -_TOLERANCE or values.max(initial=0) > 1 + _TOLERANCE:
+        raise ScoresError(
+            "the network's answers are not from 0 to 1: the manifest calls them probabilities, "
+            "but they are scores"
+        )
+
 
 _TWO = 2
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -81,13 +138,13 @@ class Classification(Task):
 
         from prumo_serve.compare.quality import Decision, Judged  # noqa: PLC0415 (only to compare)
 
-        told = np.array([answer.place for answer in answers], dtype=np.intp)
+        predicted = np.array([answer.place for answer in answers], dtype=np.intp)
         true = np.array([truth.place for truth in truths], dtype=np.intp)
         probabilities = np.array([answer.probabilities for answer in answers])
         decision = None
         if probabilities.shape[1] == _TWO:
-            decision = Decision(told == 1, true == 1, probabilities[:, 1])
-        return Judged.of(told, true, probabilities, truths, decision=decision)
+            decision = Decision(predicted == 1, true == 1, probabilities[:, 1])
+        return Judged.of(predicted, true, probabilities, truths, decision=decision)
 
 
 TASK = Classification()

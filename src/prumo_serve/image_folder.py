@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from prumo.datasets.threads import in_threads
 from prumo.errors import DataError, InputError
 from prumo.files import file_sha256
-from prumo_serve.preprocessing.decoding import JPEG_MARK, PNG_MARK, BadImageError, decoded
-from prumo_serve.preprocessing.tensor import TensorForm
+from prumo.images import JPEG_MARK, PNG_MARK
+from prumo_serve.preprocessing import TensorForm
+from prumo_serve.preprocessing.decoding import BadImageError, decoded
 from prumo_serve.task import MOST_PIXELS, PreparedImage, installed_tasks, preprocessing
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -22,6 +23,7 @@ from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
 
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"
@@ -221,3 +223,22 @@ class Manifest(_Part):
         if len(set(self.labels)) < len(self.labels):
             raise ValueError("two labels are the same")
         return self
+
+
+INSIDE = "inside"
+
+NORMALIZATIONS: MappingProxyType[str, Normalization | None] = MappingProxyType(
+    {
+        INSIDE: None,
+        "0..255": None,
+        "0..1": Normalization(scale=(255.0, 255.0, 255.0)),
+        "-1..1": Normalization(offset=(127.5, 127.5, 127.5), scale=(127.5, 127.5, 127.5)),
+        # Mean and standard deviation of ImageNet's channels, as torchvision documents them.
+        "imagenet": Normalization(
+            offset=(0.485 * 255, 0.456 * 255, 0.406 * 255),
+            scale=(0.229 * 255, 0.224 * 255, 0.225 * 255),
+        ),
+        # ImageNet's mean, blue first: Caffe's model zoo, and Keras for VGG and ResNet.
+        "caffe": Normalization(offset=(103.939, 116.779, 123.68), channels="bgr"),
+    }
+)

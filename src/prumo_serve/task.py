@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from prumo.message import Message
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_serve.compare.images import ImageRequest, LabelledImages, Truth
-    from prumo_serve.compare.quality import Judged
+    from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Truth
     from prumo_serve.image_folder import ImageFolder
     from prumo_serve.manifest import Input, Manifest, OperatingPoint, PreprocessingSettings
     from prumo_serve.source import Source
@@ -236,7 +235,7 @@ class Task(ABC):
         self, request: ImageRequest, manifest: Manifest, progress: Progress
     ) -> LabelledImages:
         """Images whose right answer is known; here: from a table, or from names of folders."""
-        from prumo_serve.compare.images import classified_images  # noqa: PLC0415 (only to compare)
+        from prumo_serve.compare.quality import classified_images  # noqa: PLC0415 (only to compare)
 
         del progress
         return classified_images(request, manifest)

@@ -20,6 +20,7 @@ from prumo_retina.fundus.preparation import Quality, Verdict
 from prumo_retina.grade import Grade, Urgency
 from prumo_retina.scoring import grade_probabilities, referral_probability
 from prumo_retina.task import GRADE, RetinaAnswer
+from prumo_serve.classification import ScoresError, probabilities_of
 from prumo_serve.heat_map import heat_map_url
 from prumo_serve.manifest import (
     ImagePreprocessing,
@@ -30,7 +31,6 @@ from prumo_serve.manifest import (
     Origin,
     Output,
 )
-from prumo_serve.probability import ScoresError, probabilities_of
 from prumo_serve.task import PreparedImage, task_named
 
 GOOD = PreparedImage(np.zeros(1), None, 400, 300, Quality(Verdict.GOOD))

@@ -17,18 +17,14 @@ from PIL import Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.preparation import Verdict
-from prumo_serve.commands.model.compare import command
-from prumo_serve.compare.comparison import Pairing, compare, paired
-from prumo_serve.compare.images import ImageRequest, Truth
-from prumo_serve.compare.quality import Judged, quality
+from prumo_serve.commands.model.variants import compare_command
+from prumo_serve.compare.comparison import Pairing, Variant, compare, paired
+from prumo_serve.compare.quality import ImageRequest, Judged, Truth, quality
 from prumo_serve.compare.report import comparison_document, sentences
-from prumo_serve.compare.subject import Subject, SubjectError
-from prumo_serve.compare.timing import Pace
-from prumo_serve.compare.variant import Variant
+from prumo_serve.compare.timing import Pace, Subject, SubjectError
 from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
-from prumo_serve.package import open_package
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import open_package, write_package
 from prumo_serve.task import PreparedImage, answer, task_named
 from support.model_packages import ColourNetwork, write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
@@ -114,7 +110,7 @@ def test_a_retina_model_is_judged_on_prepared_photographs(tmp_path: Path) -> Non
     folder = prepared_folder(tmp_path / "data", [*graded(6, 2, 4), blurred, ungraded])
 
     words = [str(tmp_path / "retina"), "--images", str(folder), "--rounds=1", "--starts=1"]
-    result = CliRunner().invoke(command, [*words, "--json"])
+    result = CliRunner().invoke(compare_command, [*words, "--json"])
 
     document = json.loads(result.stdout)
     quality_of = document["variants"][0]["quality"]
@@ -287,7 +283,7 @@ def test_a_model_given_twice_is_refused(tmp_path: Path) -> None:
 
 
 def test_labels_without_images_are_a_usage_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, [str(tmp_path), "--labels", "labels.csv"])
+    result = CliRunner().invoke(compare_command, [str(tmp_path), "--labels", "labels.csv"])
 
     assert result.exit_code == 2
     assert "give --images" in result.output

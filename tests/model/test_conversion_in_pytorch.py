@@ -9,7 +9,8 @@ import pytest
 
 from prumo.errors import UnavailableError
 from prumo.progress import Silent
-from prumo_serve.convert import converted, in_framework
+from prumo_serve import convert
+from prumo_serve.convert import converted
 from prumo_serve.convert.agreement import require_agreement
 from prumo_serve.manifest import NetworkFile
 from prumo_serve.source.pytorch_export import write_harmless
@@ -51,7 +52,7 @@ def test_an_export_becomes_onnx_for_any_batch(exports: Path, tmp_path: Path) -> 
 def test_an_export_for_one_batch_size_answers_every_other_too(
     told: dict[str, Any], exports: Path
 ) -> None:
-    draft = in_framework._draft(told["fixed"]["events"], exports / "fixed")
+    draft = convert._draft_of_reply(told["fixed"]["events"], exports / "fixed")
     network = NetworkFile(file="network.pt2", runtime="pytorch")
     write_harmless(exports / "fixed.pt2", draft.folder / network.file)
 

@@ -14,7 +14,8 @@ from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
 from prumo.progress import Silent
 from prumo.run.worker_task import Terms, WorkerError
-from prumo_serve.convert import converted, in_framework
+from prumo_serve import convert
+from prumo_serve.convert import converted
 from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, require_agreement
 from prumo_serve.manifest import NetworkFile
 from support import tensorflow_conversion_process as process
@@ -154,7 +155,7 @@ def test_a_conversion_that_grows_is_ended_before_it_takes_the_machine(
     told: dict[str, Any], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del told
-    monkeypatch.setattr(in_framework, "_MEMORY_SHARE", 0.004)
+    monkeypatch.setattr(convert, "_MEMORY_SHARE", 0.004)
 
     with pytest.raises(ConversionError, match="A conversion may have") as refused:
         converted(folder / "softmax.keras", "keras", "onnxruntime", tmp_path, Silent())
@@ -164,9 +165,9 @@ def test_a_conversion_that_grows_is_ended_before_it_takes_the_machine(
 
 
 def test_only_want_of_memory_is_told_as_such(tmp_path: Path) -> None:
-    job = in_framework.FrameworkJob(tmp_path / "memory.keras", "keras", "onnxruntime")
+    job = convert.FrameworkJob(tmp_path / "memory.keras", "keras", "onnxruntime")
 
-    told = in_framework._told(job, WorkerError(f"{job.source} is broken"), Terms(), tmp_path)
+    told = convert._failure_text(job, WorkerError(f"{job.source} is broken"), Terms(), tmp_path)
 
     assert "A conversion may have" not in told
 
@@ -182,7 +183,7 @@ def _agreement(told: dict[str, Any], folder: Path, case: str) -> Agreement:
 
 def _draft(told: dict[str, Any], folder: Path, case: str) -> Draft:
     assert "error" not in told[case], told[case]
-    return in_framework._draft(told[case]["events"], folder / case)
+    return convert._draft_of_reply(told[case]["events"], folder / case)
 
 
 def _network(case: str) -> NetworkFile:

@@ -9,14 +9,14 @@ from PIL import Image
 
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
-from prumo_serve.compare.images import ImageRequest, labelled_images
+from prumo_serve.compare.quality import ImageRequest, labelled_images
 from support.model_packages import write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_serve.compare.images import LabelledImages
+    from prumo_serve.compare.quality import LabelledImages
     from prumo_serve.manifest import Manifest
 
 

@@ -11,9 +11,8 @@ import pytest
 from prumo.errors import InputError, StorageError
 from prumo.progress import Silent
 from prumo_serve.manifest import HeatMap, Manifest, NetworkFile
-from prumo_serve.package import is_package, open_or_package, open_package
+from prumo_serve.package import is_package, open_or_package, open_package, write_package
 from prumo_serve.package.check import examined
-from prumo_serve.package.writing import write_package
 from support.model_packages import ColourNetwork, write_colour_package, write_network
 
 if TYPE_CHECKING:

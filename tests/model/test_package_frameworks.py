@@ -13,7 +13,7 @@ from prumo.progress import Silent
 from prumo_serve.package import open_or_package, open_package
 from prumo_serve.package.check import examined
 from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import Wish
+from prumo_serve.package.terms import PackageRequest
 from prumo_serve.source import recognized
 from prumo_serve.source.pytorch_export import write_harmless
 from support.heard_progress import Heard
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def test_a_retina_model_is_packaged_on_the_fly_once_and_always_alike(
     framework_python: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("prumo_serve.package.on_the_fly.made_folder", lambda part: tmp_path / part)
+    monkeypatch.setattr("prumo_serve.package.making.made_folder", lambda part: tmp_path / part)
     write_models(framework_python("tensorflow"), tmp_path / "models")
     model = tmp_path / "models" / "grade"
     heard = Heard()
@@ -37,7 +37,7 @@ def test_a_retina_model_is_packaged_on_the_fly_once_and_always_alike(
     first = open_or_package(model, heard)
     told = len(heard.said)
     again = open_or_package(model, heard)
-    make_package(model, Wish(), tmp_path / "packed", Silent())
+    make_package(model, PackageRequest(), tmp_path / "packed", Silent())
 
     assert told > 0
     assert len(heard.said) == told, "the second time it is only opened"
@@ -56,10 +56,10 @@ def test_an_older_keras_file_with_code_in_it_is_refused_by_keras(
     framework_python("tensorflow")
     mark = tmp_path / "mark"
     _write_lambda_file(tmp_path / "model.h5", mark)
-    wish = Wish(labels=("a", "b"), normalization="0..1")
+    settings = PackageRequest(labels=("a", "b"), normalization="0..1")
 
     with pytest.raises(PrumoError, match="Lambda"):
-        make_package(tmp_path / "model.h5", wish, tmp_path / "out", Silent())
+        make_package(tmp_path / "model.h5", settings, tmp_path / "out", Silent())
 
     assert not mark.exists()
     assert not (tmp_path / "out").exists()

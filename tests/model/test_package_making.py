@@ -14,12 +14,11 @@ from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import OperatingPoint
-from prumo_serve.package import open_or_package, open_package
+from prumo_serve.package import open_or_package, open_package, write_package
 from prumo_serve.package.check import examined
 from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Wish, agreed_terms
-from prumo_serve.package.writing import write_package
-from prumo_serve.source import Source, Told
+from prumo_serve.package.terms import PackageRequest, agreed_terms
+from prumo_serve.source import ModelMetadata, Source
 from support.heard_progress import Heard
 from support.model_packages import ColourNetwork, write_colour_package, write_network
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from prumo_serve.manifest import Manifest
 
-ENOUGH = Wish(labels=("red", "green", "blue"), normalization="0..255")
+ENOUGH = PackageRequest(labels=("red", "green", "blue"), normalization="0..255")
 
 
 def test_an_onnx_file_is_packaged_as_it_is(tmp_path: Path) -> None:
@@ -68,7 +67,7 @@ def test_all_that_nobody_says_is_asked_for_at_once(tmp_path: Path) -> None:
     path = write_network(tmp_path / "colours.onnx")
 
     with pytest.raises(InputError) as failure:
-        make_package(path, Wish(task="referral"), tmp_path / "out", Silent())
+        make_package(path, PackageRequest(task="referral"), tmp_path / "out", Silent())
 
     assert "--normalization" in str(failure.value)
     assert "--point NAME=THRESHOLD" in str(failure.value)
@@ -92,9 +91,11 @@ def test_what_cannot_be_packaged_on_the_fly_says_how_to_package_it_and_announces
 
 def test_a_referral_needs_one_output_and_its_point(tmp_path: Path) -> None:
     path = write_network(tmp_path / "colours.onnx", ColourNetwork(outputs=1))
-    wish = Wish(task="referral", normalization="0..255", points=("own=0.4", "other=0.7"))
+    settings = PackageRequest(
+        task="referral", normalization="0..255", points=("own=0.4", "other=0.7")
+    )
 
-    manifest = make_package(path, wish, tmp_path / "out", Silent())
+    manifest = make_package(path, settings, tmp_path / "out", Silent())
 
     assert manifest.labels == ("no referral", "refer")
     assert manifest.output.activation == "sigmoid"
@@ -137,15 +138,19 @@ def test_what_does_not_fit_the_network_is_refused(
 def test_a_wrong_number_of_labels_is_found_before_anything_is_converted(
     tmp_path: Path, count: int
 ) -> None:
-    source = Source(tmp_path / "model.keras", "keras", "0" * 64, Told(name="five", outputs=5))
-    wish = replace(ENOUGH, labels=tuple("abcdef"[:count]))
+    source = Source(
+        tmp_path / "model.keras", "keras", "0" * 64, ModelMetadata(name="five", outputs=5)
+    )
+    settings = replace(ENOUGH, labels=tuple("abcdef"[:count]))
 
     with pytest.raises(InputError, match=f"5 numbers for each image, but there are {count} labels"):
-        agreed_terms(source, wish)
+        agreed_terms(source, settings)
 
 
 def test_one_number_stands_for_two_labels(tmp_path: Path) -> None:
-    source = Source(tmp_path / "model.keras", "keras", "0" * 64, Told(name="one", outputs=1))
+    source = Source(
+        tmp_path / "model.keras", "keras", "0" * 64, ModelMetadata(name="one", outputs=1)
+    )
 
     assert agreed_terms(source, replace(ENOUGH, labels=("no", "yes"))).labels == ("no", "yes")
 
@@ -205,28 +210,30 @@ def test_a_card_that_is_no_text_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wish"),
+    ("name", "settings"),
     [
-        ("--labels", Wish(labels=("a", "b"))),
-        ("--task", Wish(task="grade")),
-        ("--fit", Wish(fit="pad")),
-        ("--normalization", Wish(normalization="0..1")),
+        ("--labels", PackageRequest(labels=("a", "b"))),
+        ("--task", PackageRequest(task="grade")),
+        ("--fit", PackageRequest(fit="pad")),
+        ("--normalization", PackageRequest(normalization="0..1")),
     ],
 )
-def test_nobody_may_contradict_a_model_that_tells(tmp_path: Path, name: str, wish: Wish) -> None:
+def test_nobody_may_contradict_a_model_that_tells(
+    tmp_path: Path, name: str, settings: PackageRequest
+) -> None:
     with pytest.raises(InputError, match=f"leave {name} out"):
-        agreed_terms(_telling_source(tmp_path), wish)
+        agreed_terms(_telling_source(tmp_path), settings)
 
 
 def test_a_point_of_the_model_or_ones_own_may_decide(tmp_path: Path) -> None:
     source = _telling_source(tmp_path)
 
-    assert agreed_terms(source, Wish()).point == "first"
-    assert agreed_terms(source, Wish(points=("second",))).point == "second"
-    own = agreed_terms(source, Wish(points=("own=0.2",), name="mine"))
+    assert agreed_terms(source, PackageRequest()).point == "first"
+    assert agreed_terms(source, PackageRequest(points=("second",))).point == "second"
+    own = agreed_terms(source, PackageRequest(points=("own=0.2",), name="mine"))
     assert (own.point, own.name, len(own.points)) == ("own", "mine", 3)
     with pytest.raises(InputError, match="did you mean 'second'"):
-        agreed_terms(source, Wish(points=("secnd",)))
+        agreed_terms(source, PackageRequest(points=("secnd",)))
 
 
 def test_a_network_that_answers_nonsense_is_never_written(tmp_path: Path) -> None:
@@ -363,7 +370,7 @@ def test_a_check_ends_with_another_code_for_a_network_and_for_a_package_that_is_
 
 
 def _telling_source(folder: Path) -> Source:
-    told = Told(
+    metadata = ModelMetadata(
         name="telling",
         task="referral",
         labels=("no referral", "refer"),
@@ -375,7 +382,7 @@ def _telling_source(folder: Path) -> Source:
         ),
         point="first",
     )
-    return Source(folder / "model.keras", "retina", "0" * 64, told)
+    return Source(folder / "model.keras", "retina", "0" * 64, metadata)
 
 
 def _with_part(manifest: Manifest, part: str, **changes: object) -> Manifest:

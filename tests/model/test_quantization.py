@@ -16,15 +16,15 @@ from PIL import Image
 
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
-from prumo_serve.commands.model.convert import command
-from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.commands.model.variants import convert_command
+from prumo_serve.convert import agreement as limits
+from prumo_serve.convert.agreement import Difference, answer_difference, require_few_changes
+from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.package import open_package
 from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import Wish
-from prumo_serve.quantize import difference as limits
+from prumo_serve.package.terms import PackageRequest
 from prumo_serve.quantize import quantize_onnx
-from prumo_serve.quantize.bias_correction import inner_means
-from prumo_serve.quantize.difference import Difference, answer_difference, require_agreement
+from prumo_serve.quantize.methods import inner_means
 from support.convolution_networks import (
     FEATURES,
     INPUT,
@@ -174,10 +174,10 @@ def test_a_difference_needs_an_image(tmp_path: Path) -> None:
 
 def test_a_network_that_changes_too_many_labels_is_refused_with_figures() -> None:
     near = Difference(images=100, changed=9, largest=0.3, mean=0.01, labels=3)
-    require_agreement(near, "int8")
+    require_few_changes(near, "int8")
 
     with pytest.raises(InputError, match=r"10 of 100 .* --accept-difference"):
-        require_agreement(replace(near, changed=10), "int8")
+        require_few_changes(replace(near, changed=10), "int8")
 
 
 def test_a_difference_says_when_it_shows_little_and_keeps_the_digits_that_count() -> None:
@@ -194,8 +194,8 @@ def test_a_difference_says_when_it_shows_little_and_keeps_the_digits_that_count(
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
     network = write_convolution_network(folder / "network.onnx")
-    wish = Wish(labels=("a", "b", "c"), normalization="0..255")
-    make_package(network, wish, folder / "model", Silent())
+    settings = PackageRequest(labels=("a", "b", "c"), normalization="0..255")
+    make_package(network, settings, folder / "model", Silent())
     return folder / "model"
 
 
@@ -212,7 +212,9 @@ def test_convert_tells_how_far_int8_is_from_the_original(
     package: Path, photographs: Path, tmp_path: Path
 ) -> None:
     words = [package, "--precision", "int8", "--calibration", photographs]
-    result = CliRunner().invoke(command, [*map(str, words), f"--out={tmp_path / 'int8'}", "--json"])
+    result = CliRunner().invoke(
+        convert_command, [*map(str, words), f"--out={tmp_path / 'int8'}", "--json"]
+    )
 
     document = json.loads(result.stdout)
     assert document["calibration"] == {"images": 12, "ungradable": 0, "unreadable": 1}
@@ -226,12 +228,12 @@ def test_convert_refuses_too_large_a_difference_unless_it_is_accepted(
     package: Path, photographs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MOST_CHANGED_SHARE", -0.01)
-    wish = VariantWish("onnxruntime", "int8-dynamic", photographs)
+    settings = VariantRequest("onnxruntime", "int8-dynamic", photographs)
 
     with pytest.raises(InputError, match="the int8-dynamic network is too far from the original"):
-        make_variant(package, wish, tmp_path / "refused", Silent())
+        make_variant(package, settings, tmp_path / "refused", Silent())
     made = make_variant(
-        package, replace(wish, accept_difference=True), tmp_path / "accepted", Silent()
+        package, replace(settings, accept_difference=True), tmp_path / "accepted", Silent()
     )
 
     assert not (tmp_path / "refused").exists()
@@ -243,7 +245,7 @@ def test_eight_bits_without_calibration_images_say_what_was_looked_at(
     package: Path, tmp_path: Path
 ) -> None:
     words = [package, "--precision", "int8-dynamic", "--out", tmp_path / "dynamic"]
-    result = CliRunner().invoke(command, [*map(str, words)])
+    result = CliRunner().invoke(convert_command, [*map(str, words)])
 
     assert result.exit_code == 0
     assert "Only 6 drawn images were looked at" in result.stdout

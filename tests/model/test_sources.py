@@ -16,10 +16,10 @@ from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
 from prumo_retina.model import Seen, write_seen
 from prumo_retina.task import FundusPreprocessing
+from prumo_serve.package.terms import given_labels
 from prumo_serve.source import recognized
 from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.source.pytorch_export import require_harmless, write_harmless
-from prumo_serve.source.terms import given_labels
 from support.model_packages import ColourNetwork, write_network
 from support.retina_networks import description
 
@@ -42,27 +42,27 @@ def test_a_retina_model_tells_everything(tmp_path: Path) -> None:
     source = recognized(folder)
 
     assert (source.format, source.path.name) == ("retina", "model.keras")
-    assert source.told.task == "grade"
-    assert source.told.labels == tuple(grade.title for grade in Grade)
-    assert source.told.normalization == "inside"
-    assert isinstance(source.told.preprocessing, FundusPreprocessing)
-    assert source.told.preprocessing.preparation["size"] == 64
-    assert source.told.temperature == 1.5
-    assert [point.name for point in source.told.points] == ["high_sensitivity", "balanced"]
-    assert source.told.point == "high_sensitivity"
-    assert source.told.created == "2026-11-16T12:00:00+00:00"
-    assert source.told.card == "# newer"
+    assert source.metadata.task == "grade"
+    assert source.metadata.labels == tuple(grade.title for grade in Grade)
+    assert source.metadata.normalization == "inside"
+    assert isinstance(source.metadata.preprocessing, FundusPreprocessing)
+    assert source.metadata.preprocessing.preparation["size"] == 64
+    assert source.metadata.temperature == 1.5
+    assert [point.name for point in source.metadata.points] == ["high_sensitivity", "balanced"]
+    assert source.metadata.point == "high_sensitivity"
+    assert source.metadata.created == "2026-11-16T12:00:00+00:00"
+    assert source.metadata.card == "# newer"
 
 
 def test_a_retina_model_tells_the_hashes_of_its_photographs_and_nothing_else(
     tmp_path: Path,
 ) -> None:
     folder = _retina_folder(tmp_path)
-    assert recognized(folder).told.seen == ()
+    assert recognized(folder).metadata.seen == ()
     hashes = ["b" * 64, "a" * 64, "b" * 64, ""]
     write_seen(folder, [Seen(f"P{place}", "train", one) for place, one in enumerate(hashes)])
 
-    assert recognized(folder).told.seen == ("a" * 64, "b" * 64)
+    assert recognized(folder).metadata.seen == ("a" * 64, "b" * 64)
 
 
 def test_a_retina_model_that_is_not_whole_is_refused(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_keras_model_tells_how_many_numbers_it_gives_where_its_last_layer_does
     for name, (kind, layers, outputs) in told.items():
         described = {"layers": layers} | ({"output_layers": outputs} if outputs else {})
         path = _keras_file(tmp_path / f"{name}.keras", {"class_name": kind, "config": described})
-        found[name] = recognized(path).told.outputs
+        found[name] = recognized(path).metadata.outputs
 
     assert found == {"graph": 5, "nested": 5, "row": 5, "open": None, "broken": None}
 
@@ -107,8 +107,8 @@ def test_a_keras_model_tells_whether_it_normalizes_itself(tmp_path: Path) -> Non
         tmp_path / "own.keras", {"class_name": "Rescaling", "module": "keras.layers"}
     )
 
-    assert recognized(plain).told.normalization is None
-    assert recognized(rescaling).told.normalization == "inside"
+    assert recognized(plain).metadata.normalization is None
+    assert recognized(rescaling).metadata.normalization == "inside"
     assert recognized(plain).versions == {"keras": "3.15.1"}
 
 
@@ -178,7 +178,7 @@ def test_a_saved_model_may_not_reach_beyond_its_graph(tmp_path: Path) -> None:
     (folder / "saved_model.pb").write_bytes(_saved_graph(b"\x12\x06Conv2D", b"\x12\x09RestoreV2"))
     source = recognized(folder)
 
-    assert (source.format, source.told.name) == ("saved_model", "saved")
+    assert (source.format, source.metadata.name) == ("saved_model", "saved")
 
     (folder / "variables" / "variables.index").write_bytes(b"other weights")
     assert recognized(folder).sha256 != source.sha256

@@ -14,10 +14,9 @@ from prumo.errors import PrumoError
 from prumo.progress import Silent
 from prumo_serve.convert import converted
 from prumo_serve.convert.agreement import ConversionError, DisagreementError, answers_of
-from prumo_serve.convert.variant import VariantWish, make_variant
+from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.manifest import SEEN_FILE
-from prumo_serve.package import open_package
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import open_package, write_package
 from prumo_serve.runtimes import Resources, load_network
 from support.model_packages import COLOURS, ColourNetwork, write_colour_package, write_network
 
@@ -45,7 +44,7 @@ def test_openvino_answers_what_onnx_runtime_answered(
 ) -> None:
     out = tmp_path / "openvino"
 
-    variant = make_variant(package, VariantWish("openvino", precision), out, Silent())
+    variant = make_variant(package, VariantRequest("openvino", precision), out, Silent())
 
     before, after = open_package(package), open_package(out)
     manifest = after.manifest
@@ -86,7 +85,7 @@ def test_what_a_model_has_seen_comes_along(tmp_path: Path) -> None:
     (tmp_path / "model" / SEEN_FILE).write_text("a" * 64 + "\n")
     seeing = write_package(tmp_path / "model", manifest, tmp_path / "model")
 
-    make_variant(tmp_path / "model", VariantWish("openvino"), tmp_path / "out", Silent())
+    make_variant(tmp_path / "model", VariantRequest("openvino"), tmp_path / "out", Silent())
 
     assert open_package(tmp_path / "out").seen == frozenset({"a" * 64})
     assert seeing.version == manifest.version
@@ -95,7 +94,7 @@ def test_what_a_model_has_seen_comes_along(tmp_path: Path) -> None:
 def test_the_same_conversion_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
     archives = [tmp_path / "one.tar.gz", tmp_path / "other.tar.gz"]
     for archive in archives:
-        make_variant(package, VariantWish("openvino"), archive, Silent())
+        make_variant(package, VariantRequest("openvino"), archive, Silent())
 
     assert archives[0].read_bytes() == archives[1].read_bytes()
 
@@ -125,8 +124,8 @@ def test_what_cannot_be_made_says_why_and_writes_nothing(
 
 
 def test_smaller_numbers_are_not_made_smaller_again(package: Path, prumo_here: Prumo) -> None:
-    wish = VariantWish("openvino", "fp16")
-    make_variant(package, wish, package.parent / "half.tar.gz", Silent())
+    settings = VariantRequest("openvino", "fp16")
+    make_variant(package, settings, package.parent / "half.tar.gz", Silent())
 
     done = prumo_here("model", "convert", "half.tar.gz", "--to", "onnx", "--out", "out.tar.gz")
 
@@ -195,4 +194,6 @@ def test_a_model_that_does_not_tell_enough_says_what_is_missing(tmp_path: Path) 
     write_network(tmp_path / "network.onnx", ColourNetwork())
 
     with pytest.raises(PrumoError, match="--labels"):
-        make_variant(tmp_path / "network.onnx", VariantWish("openvino"), tmp_path / "out", Silent())
+        make_variant(
+            tmp_path / "network.onnx", VariantRequest("openvino"), tmp_path / "out", Silent()
+        )

@@ -17,8 +17,7 @@ import pytest
 from PIL import Image
 
 from prumo_serve.manifest import ImagePreprocessing, Input, Manifest, NetworkFile, Origin, Output
-from prumo_serve.package import open_package
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import open_package, write_package
 from prumo_serve.source.pytorch_export import write_harmless
 from support.busy_clients import CLIENTS, NOT_LET_IN, busy_clients
 from support.model_packages import ColourNetwork, write_colour_package

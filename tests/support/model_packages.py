@@ -24,7 +24,7 @@ from prumo_serve.manifest import (
     Origin,
     Output,
 )
-from prumo_serve.package.writing import write_package
+from prumo_serve.package import write_package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
         self._package = package
         self._summaries = summaries
         self._modules = modules
-        """Of commands whose names cannot be those of a module."""
+        """Of commands that are no `command` in a module of their own name: MODULE[:VARIABLE]."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order of the flow."""
@@ -60,8 +60,9 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in self._summaries:
             return None
-        module = import_module(f"{self._package}.{self._modules.get(cmd_name, cmd_name)}")
-        command: click.Command = module.command
+        name, _, variable = self._modules.get(cmd_name, cmd_name).partition(":")
+        module = import_module(f"{self._package}.{name}")
+        command: click.Command = getattr(module, variable or "command")
         return command
 
     def resolve_command(

@@ -16,6 +16,7 @@ from PIL.PngImagePlugin import PngImageFile
 
 from prumo.datasets.threads import in_threads
 from prumo.errors import DataError
+from prumo.images import JPEG_MARK, PNG_MARK, with_8_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,8 +28,8 @@ _MODES = {1: "L", 3: "RGB"}
 _GREY = {"1", "L", "LA", "I;16", "I;16B"}
 _COLOURED = {"P", "RGB", "RGBA", "CMYK"}
 _KINDS: dict[bytes, type[ImageFile.ImageFile]] = {
-    b"\xff\xd8\xff": JpegImageFile,
-    b"\x89PNG\r\n\x1a\n": PngImageFile,
+    JPEG_MARK: JpegImageFile,
+    PNG_MARK: PngImageFile,
 }
 """How each begins. Opened without Image.open, whose warning of large images is an error here."""
 
@@ -55,9 +56,7 @@ def decoded(content: bytes, name: str, channels: int, size: int) -> np.ndarray:
 
 
 def _in_mode(picture: Image.Image, mode: str) -> Image.Image:
-    if picture.mode.startswith("I;16"):
-        # Pillow would cut 16 bits at 255 and not scale them.
-        picture = Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    picture = with_8_bits(picture)
     return picture if picture.mode == mode else picture.convert(mode)
 
 

@@ -16,8 +16,8 @@ from prumo_retina.photograph import photograph_in
 from prumo_retina.photograph.pixels import Photograph, UnreadableError
 from prumo_retina.photograph.pixels import check_size as check_photograph_size
 from prumo_retina.task import FundusPreprocessing
+from prumo_serve.preprocessing import TensorForm, as_bytes
 from prumo_serve.preprocessing.decoding import BadImageError, check_header, check_size
-from prumo_serve.preprocessing.tensor import TensorForm, as_bytes
 from prumo_serve.task import PreparedImage, Preprocessing
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
+from prumo.images import simple_jpeg_size, with_8_bits
 from prumo.message import Message
 
 if TYPE_CHECKING:
@@ -103,8 +104,6 @@ def photograph_of(colour: Image.Image, wanted_pixels: int) -> Photograph:
 _UPRIGHT = 1
 _ON_ITS_SIDE = {5, 6, 7, 8}
 """EXIF orientations; those in which width and height change places."""
-_COLOURS = {"RGB", "YCbCr", "Gray"}
-"""What simplejpeg turns to RGB as Pillow does; inks are not among them."""
 
 
 def read_jpeg(path: Path, wanted_pixels: int) -> Photograph:
@@ -125,7 +124,7 @@ def decoded_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
     by = reduction(width, height, wanted_pixels)
     # A progressive JPEG is held whole, whatever size it is decoded at.
     check_size(width, height, width * height // (1 if "progressive" in header.info else by**2))
-    if _is_simple(content):
+    if simple_jpeg_size(content) is not None:
         pixels = simplejpeg.decode_jpeg(
             content,
             colorspace="RGB",
@@ -137,15 +136,6 @@ def decoded_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
         header.draft(None, (width // by, height // by))
         pixels = np.array(header.convert("RGB"))
     return Photograph(pixels, width, height, scale=1 / by)
-
-
-def _is_simple(content: bytes) -> bool:
-    """Whether simplejpeg can decode it; Pillow is slower and knows more colours and samplings."""
-    try:
-        _, _, colours, _ = simplejpeg.decode_jpeg_header(content)
-    except ValueError:
-        return False
-    return colours in _COLOURS
 
 
 def _orientation(content: bytes) -> int:
@@ -199,9 +189,7 @@ def _read(picture: Image.Image, wanted_pixels: int) -> Photograph:
 
 def _in_colour(picture: Image.Image) -> Image.Image:
     if picture.mode in _DEEP_GREY:
-        # Pillow would cut 16 bits at 255 and not scale them; of colours it keeps the high byte.
-        high_bytes = (np.asarray(picture) >> 8).astype(np.uint8)
-        return Image.fromarray(high_bytes).convert("RGB")
+        return with_8_bits(picture).convert("RGB")
     if picture.has_transparency_data:
         # Beyond the fundus is darkness, whatever colour lies under what is transparent.
         black = Image.new("RGBA", picture.size, "black")

@@ -1,4 +1,4 @@
-"""Variants of a model side by side: measured in turns, then judged on the same images."""
+"""Variants of a model side by side: opened, measured in turns, judged on the same images."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from scipy.stats import binomtest
 from prumo.errors import DataError, InputError
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_serve.compare.images import labelled_images
-from prumo_serve.compare.quality import quality, seen_counts
+from prumo_serve.compare.quality import labelled_images, quality, seen_counts
 from prumo_serve.compare.timing import Pace, started_subjects, timings
-from prumo_serve.compare.variant import opened_variants
 from prumo_serve.estimates import rate
 from prumo_serve.image_folder import find_images, network_images
+from prumo_serve.package import open_or_package
 from prumo_serve.task import PreparedImage, answer, task_named
 
 if TYPE_CHECKING:
@@ -27,13 +26,65 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.statistics.interval import Ratio
-    from prumo_serve.compare.images import ImageRequest, LabelledImages
-    from prumo_serve.compare.quality import Judged, Quality
-    from prumo_serve.compare.subject import Subject
-    from prumo_serve.compare.timing import Timing
-    from prumo_serve.compare.variant import Variant
+    from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Quality
+    from prumo_serve.compare.timing import Subject, Timing
     from prumo_serve.estimates import Estimate
     from prumo_serve.manifest import Manifest
+    from prumo_serve.package import Package
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A package, and what it is called in tables and sentences."""
+
+    name: str
+    path: Path
+    package: Package
+
+    @property
+    def manifest(self) -> Manifest:
+        """Of the package."""
+        return self.package.manifest
+
+    @property
+    def network_bytes(self) -> int:
+        """What the network takes on disk, without heat map and card."""
+        # OpenVINO keeps the weights in a file beside the network's.
+        stem = self.manifest.network.file.split(".", maxsplit=1)[0]
+        return sum(
+            (self.package.folder / name).stat().st_size
+            for name in self.manifest.files
+            if name.split("/", maxsplit=1)[0].split(".", maxsplit=1)[0] == stem
+        )
+
+
+def opened_variants(
+    paths: Sequence[Path], packages: ExitStack, progress: Progress
+) -> tuple[Variant, ...]:
+    """Open every model; archives stay unpacked until `packages` is closed.
+
+    Raises:
+        InputError: There is no model, one is given twice, or one cannot be opened.
+    """
+    if not paths:
+        raise InputError("there is no model to measure: give one, or several to compare")
+    again = [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]
+    if again:
+        raise InputError(f"{again[0]} is given twice; one model is measured once")
+    names = _names(paths)
+    return tuple(
+        Variant(name, path, packages.enter_context(open_or_package(path, progress)))
+        for name, path in zip(names, paths, strict=True)
+    )
+
+
+def _names(paths: Sequence[Path]) -> list[str]:
+    """File names without their endings; where two are the same, the paths as they were given."""
+    short = [path.resolve().name.removesuffix(".tgz").removesuffix(".tar.gz") for path in paths]
+    counts = Counter(short)
+    return [
+        name if counts[name] == 1 else str(path) for name, path in zip(short, paths, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
@@ -63,7 +114,7 @@ def paired(first: Judged, other: Judged) -> Pairing:
     lost = int((first.is_right & ~other.is_right).sum())
     won = int((other.is_right & ~first.is_right).sum())
     return Pairing(
-        same_label=rate(first.told == other.told, patients),
+        same_label=rate(first.predicted == other.predicted, patients),
         decision=first.decision.name if first.decision else "",
         same_decision=_same_decision(first, other),
         largest_difference=float(np.abs(first.probabilities - other.probabilities).max()),
@@ -76,7 +127,7 @@ def paired(first: Judged, other: Judged) -> Pairing:
 def _same_decision(first: Judged, other: Judged) -> Estimate | None:
     if first.decision is None or other.decision is None or first.decision.is_label:
         return None
-    return rate(first.decision.told == other.decision.told, first.patients)
+    return rate(first.decision.predicted == other.decision.predicted, first.patients)
 
 
 UNREADABLE = "unreadable"

@@ -33,15 +33,15 @@ def sentences(comparison: Comparison) -> list[str]:
     rightness after Holm.
     """
     first, others = comparison.first, comparison.rows[1:]
-    told = list(seen_sentences(comparison))
-    told += [_speed(row, first, comparison.speed_up(row)) for row in others]
+    found = list(seen_sentences(comparison))
+    found += [_speed(row, first, comparison.speed_up(row)) for row in others]
     judged = [(row, row.pairing) for row in others if row.pairing is not None]
     right_ps = holm([pairing.p_value for _, pairing in judged])
     for (row, pairing), p_value in zip(judged, right_ps, strict=True):
-        told.append(_agreement(row, first, pairing))
+        found.append(_agreement(row, first, pairing))
         if pairing.same_label.value < 1:
-            told.append(_rightness(row, first, pairing, p_value))
-    return told
+            found.append(_rightness(row, first, pairing, p_value))
+    return found
 
 
 def _speed(row: Row, first: Row, ratio: Ratio) -> str:
@@ -52,20 +52,20 @@ def _speed(row: Row, first: Row, ratio: Ratio) -> str:
         return (
             f"No difference in speed between {row.variant} and {first.variant} is shown "
             f"({ratio.value:.2f} times as fast, {ratio.low:.2f} to {ratio.high:.2f}; "
-            f"{_told_p(p_value)})."
+            f"{_p_value_text(p_value)})."
         )
     word, shown = ("faster", ratio) if ratio.value >= 1 else ("slower", ratio.inverse)
     return (
         f"{row.variant} is {shown.value:.2f} times {word} than {first.variant} (95 % interval "
-        f"{shown.low:.2f} to {shown.high:.2f}; {_told_p(p_value)})."
+        f"{shown.low:.2f} to {shown.high:.2f}; {_p_value_text(p_value)})."
     )
 
 
 def _agreement(row: Row, first: Row, pairing: Pairing) -> str:
-    told = f"{row.variant} gives {_same(pairing.same_label, 'label', first)}"
+    text = f"{row.variant} gives {_same(pairing.same_label, 'label', first)}"
     if pairing.same_decision is not None:
-        told += f", and {_same(pairing.same_decision, pairing.decision, first)}"
-    return f"{told}; probabilities differ by at most {pairing.largest_difference:.2g}."
+        text += f", and {_same(pairing.same_decision, pairing.decision, first)}"
+    return f"{text}; probabilities differ by at most {pairing.largest_difference:.2g}."
 
 
 def _same(same: Estimate, what: str, first: Row) -> str:
@@ -83,7 +83,7 @@ def _same(same: Estimate, what: str, first: Row) -> str:
 def _rightness(row: Row, first: Row, pairing: Pairing, p_value: float) -> str:
     counts = (
         f"{pairing.only_other_right} images only {row.variant} gets right, "
-        f"{pairing.only_first_right} only {first.variant} ({_told_p(p_value)})"
+        f"{pairing.only_first_right} only {first.variant} ({_p_value_text(p_value)})"
     )
     if p_value >= 1 - DEFAULT_CONFIDENCE:
         return f"That {row.variant} or {first.variant} is right more often is not shown: {counts}."
@@ -91,7 +91,7 @@ def _rightness(row: Row, first: Row, pairing: Pairing, p_value: float) -> str:
     return f"{better.variant} is right more often: {counts}."
 
 
-def _told_p(p_value: float) -> str:
+def _p_value_text(p_value: float) -> str:
     return f"p = {p_value:.3f}" if p_value >= _SMALLEST_P else f"p < {_SMALLEST_P}"
 
 

@@ -1,22 +1,28 @@
-"""Whether a converted network answers what the original answers."""
+"""Whether a converted or quantized network answers what the original answers."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from prumo.errors import PrumoError, StorageError
+from prumo.errors import InputError, PrumoError, StorageError
+from prumo_serve.estimates import wilson_interval
 from prumo_serve.manifest import HeatMap, NetworkFile
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.task import PreparedImage, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo_serve.manifest import Layout, Precision, RuntimeName
+    from prumo_serve.manifest import Layout, Manifest, Precision, RuntimeName
+    from prumo_serve.package import Package
+    from prumo_serve.runtimes import LoadedNetwork
+    from prumo_serve.task import Answer
 
 
 NETWORK_FILES: dict[RuntimeName, str] = {
@@ -104,11 +110,11 @@ class Agreement:
     """Whether the original answers them differently: a network that never looks would agree."""
 
     def __str__(self) -> str:
-        told = (
+        text = (
             f"the same label for {self.same_labels} of {self.images} images, {self.kind} that "
             f"differ by {self.largest_difference:.2g} at most"
         )
-        return told if self.is_telling else f"{told} ({SHOWS_LITTLE})"
+        return text if self.is_telling else f"{text} ({SHOWS_LITTLE})"
 
 
 @dataclass(frozen=True)
@@ -143,7 +149,7 @@ _ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
 """Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
 thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
 of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
-they only have to be numbers, and `prumo_serve.quantize.difference` looks at the labels."""
+they only have to be numbers, and `prumo_serve.convert.agreement` looks at the labels."""
 _ALLOWED_HEAT = 2e-2
 """Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
 maximum, so that fewer bits change a weak one at will: those are not compared."""
@@ -268,3 +274,88 @@ def _moved(draft: Draft, network: NetworkFile, folder: Path) -> HeatMap | None:
         return None
     heat_map = NetworkFile(file=HEAT_MAP_FILE, runtime="onnxruntime")
     return HeatMap(features=features, network=heat_map)
+
+
+MOST_CHANGED_SHARE = 0.05
+"""Ours: a network that answers one image in twenty otherwise is another network."""
+_WAYS_OUT = (
+    "Try a precision with more bits, give more calibration images of the kind that the model will "
+    "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
+)
+# An answer needs nothing of an image that can be judged.
+_JUDGED = PreparedImage(None, None, 0, 0)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What became of the answers to some images."""
+
+    images: int
+    changed: int
+    """Images with another label."""
+    largest: float
+    """Of all differences between probabilities of the same label."""
+    mean: float
+    labels: int
+    """How many different ones the original gives."""
+
+    @property
+    def changed_share(self) -> float:
+        """From 0 to 1."""
+        return self.changed / self.images
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.changed} of {self.images} images have another label; probabilities differ by "
+            f"at most {self.largest:.2g}, {self.mean:.2g} in the mean"
+        )
+        return text if self.labels > 1 else f"{text} ({SHOWS_LITTLE})"
+
+
+def answer_difference(
+    original: Package, other: Package, images: Iterable[np.ndarray]
+) -> Difference:
+    """Ask two networks that take the same tensors about batches of images.
+
+    Raises:
+        InputError: There is no image.
+        ScoresError: A network's answer is none, such as one that is not a number.
+    """
+    changed, differences, labels = 0, [], set()
+    with closing(_network(original)) as first, closing(_network(other)) as second:
+        for batch in images:
+            befores, afters = _answers(original, first, batch), _answers(other, second, batch)
+            for before, after in zip(befores, afters, strict=True):
+                changed += before.place != after.place
+                labels.add(before.place)
+                differences.append(np.abs(np.subtract(before.probabilities, after.probabilities)))
+    if not differences:
+        raise InputError("there is no image to compare the networks' answers with")
+    table = np.array(differences)
+    return Difference(len(table), changed, float(table.max()), float(table.mean()), len(labels))
+
+
+def require_few_changes(difference: Difference, precision: Precision) -> None:
+    """Refuse a network that is shown to answer too many images otherwise, chance allowed for."""
+    if _least_changed_share(difference) > MOST_CHANGED_SHARE:
+        raise InputError(
+            f"the {precision} network is too far from the original: {difference}. That is more "
+            f"than {MOST_CHANGED_SHARE:.0%}, and not by chance (95 % interval). Nothing was "
+            f"written. {_WAYS_OUT}"
+        )
+
+
+def _least_changed_share(difference: Difference) -> float:
+    """The low end of the interval for all images such as these."""
+    low, _ = wilson_interval(difference.changed_share, difference.images)
+    return low
+
+
+def _network(package: Package) -> LoadedNetwork:
+    return load_network(package.network_path, package.manifest.network.runtime, Resources())
+
+
+def _answers(package: Package, network: LoadedNetwork, batch: np.ndarray) -> list[Answer]:
+    manifest: Manifest = package.manifest
+    rows = network.run(batch, [manifest.output.tensor])[manifest.output.tensor]
+    return [answer(manifest, row, _JUDGED) for row in rows]

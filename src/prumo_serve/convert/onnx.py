@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo.progress import Progress
-    from prumo_serve.convert.in_framework import FrameworkJob
+    from prumo_serve.convert import FrameworkJob
     from prumo_serve.manifest import Layout, Precision
     from prumo_serve.package import Package
 
@@ -45,23 +45,23 @@ _ONNX_FILE = NETWORK_FILES["onnxruntime"]
 def draft_of_file(job: FrameworkJob, layout: Layout | None, folder: Path) -> Draft:
     """Of an ONNX file from anywhere, written as one file that takes any batch."""
     model = checked_model(job.source)
-    told = facts(model, job.source, layout)
-    height, width = told.height or job.size_pixels, told.width or job.size_pixels
+    network_facts = facts(model, job.source, layout)
+    height, width = network_facts.height or job.size_pixels, network_facts.width or job.size_pixels
     if height is None or width is None:
         raise InputError(f"{job.source} takes images of any size: give --size, such as --size 224")
     write_one_file(job.source, folder / _ONNX_FILE)
     found = NetworkFacts(
-        told.input_tensor,
+        network_facts.input_tensor,
         height,
         width,
-        told.layout,
-        told.dtype,
-        told.output_tensor,
-        told.kind,
-        told.activation,
+        network_facts.layout,
+        network_facts.dtype,
+        network_facts.output_tensor,
+        network_facts.kind,
+        network_facts.activation,
     )
     images = _images(found, job.images, raw_pixels=False)
-    return Draft(folder, found, images, _reference(folder, found, images), told.versions)
+    return Draft(folder, found, images, _reference(folder, found, images), network_facts.versions)
 
 
 def draft_of_package(package: Package, folder: Path, given: np.ndarray | None = None) -> Draft:

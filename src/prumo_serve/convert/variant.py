@@ -14,23 +14,32 @@ import numpy as np
 from prumo.errors import InputError, UnavailableError
 from prumo.version import __version__
 from prumo_serve.convert import converted, require_way
-from prumo_serve.convert.agreement import NETWORK_FILES, settled
+from prumo_serve.convert.agreement import (
+    NETWORK_FILES,
+    answer_difference,
+    require_few_changes,
+    settled,
+)
 from prumo_serve.convert.onnx import draft_of_package, write_openvino
 from prumo_serve.manifest import SEEN_FILE, NetworkFile
-from prumo_serve.package import Package, is_package, open_or_package
+from prumo_serve.package import (
+    Package,
+    completed,
+    is_package,
+    open_or_package,
+    require_package_name,
+    write_package,
+)
 from prumo_serve.package.check import require_working
-from prumo_serve.package.writing import completed, require_package_name, write_package
 from prumo_serve.quantize import needs_images, quantize_onnx
 from prumo_serve.quantize.calibration import drawn_images
-from prumo_serve.quantize.difference import answer_difference, require_agreement
 from prumo_serve.source import recognized
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
-    from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Draft
+    from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Difference, Draft
     from prumo_serve.manifest import HeatMap, Manifest, Precision, RuntimeName
     from prumo_serve.quantize.calibration import CalibrationImages
-    from prumo_serve.quantize.difference import Difference
     from prumo_serve.source import Source
 
 
@@ -143,7 +152,7 @@ def _source(job: VariantJob) -> tuple[Path, str]:
 
 
 @dataclass(frozen=True)
-class VariantWish:
+class VariantRequest:
     """What is to be made of a model."""
 
     target: RuntimeName
@@ -180,7 +189,7 @@ class Variant:
         )
 
 
-def make_variant(model: Path, wish: VariantWish, out: Path, progress: Progress) -> Variant:
+def make_variant(model: Path, request: VariantRequest, out: Path, progress: Progress) -> Variant:
     """Write a model as another package, once its network answers what the model's does.
 
     `model` is a package, or a model that tells enough about itself to become one.
@@ -188,22 +197,22 @@ def make_variant(model: Path, wish: VariantWish, out: Path, progress: Progress) 
     Raises:
         InputError: What was given does not go together, or too many calibration images have
             another label than before.
-        UnavailableError: There is no way from what the model holds to what is wished for.
+        UnavailableError: There is no way from what the model holds to what is requested.
     """
     require_package_name(out)
     with ExitStack() as stack:
         package = stack.enter_context(open_or_package(model, progress))
-        require_sense(package.manifest.network, wish.target, wish.precision, model)
-        if wish.precision == "int8" and wish.calibration is None:
-            raise InputError(needs_images(wish.precision))
+        require_sense(package.manifest.network, request.target, request.precision, model)
+        if request.precision == "int8" and request.calibration is None:
+            raise InputError(needs_images(request.precision))
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prumo-variant-")))
-        calibration = _calibration(package, wish, scratch, progress)
+        calibration = _calibration(package, request, scratch, progress)
         job = VariantJob(
             package=package,
             shown=model,
-            original=_original(model, wish, package.manifest),
-            target=wish.target,
-            precision=wish.precision,
+            original=_original(model, request, package.manifest),
+            target=request.target,
+            precision=request.precision,
             calibration=calibration,
         )
         content = scratch / "content"
@@ -214,32 +223,32 @@ def make_variant(model: Path, wish: VariantWish, out: Path, progress: Progress) 
         made = Package(content, completed(content, manifest))
         require_working(made)
         difference = answer_difference(package, made, calibration) if calibration else None
-        if difference and not wish.accept_difference:
-            require_agreement(difference, wish.precision)
+        if difference and not request.accept_difference:
+            require_few_changes(difference, request.precision)
         progress.show(f"writing {out}")
         written = write_package(content, manifest, out)
         return Variant(written, network.agreement, calibration, difference)
 
 
-def _original(model: Path, wish: VariantWish, manifest: Manifest) -> Source | None:
+def _original(model: Path, request: VariantRequest, manifest: Manifest) -> Source | None:
     """The model as its framework wrote it, if it was given."""
-    if wish.original is None:
+    if request.original is None:
         return None if is_package(model) else recognized(model)
-    source = recognized(wish.original)
+    source = recognized(request.original)
     if source.sha256 != manifest.origin.sha256:
         raise InputError(
-            f"{wish.original} is not what {model} was made of: the package names "
+            f"{request.original} is not what {model} was made of: the package names "
             f"{manifest.origin.name} with the SHA-256 {manifest.origin.sha256}"
         )
     return source
 
 
 def _calibration(
-    package: Package, wish: VariantWish, scratch: Path, progress: Progress
+    package: Package, request: VariantRequest, scratch: Path, progress: Progress
 ) -> CalibrationImages | None:
-    if wish.calibration is None:
+    if request.calibration is None:
         return None
-    return drawn_images(wish.calibration, package.manifest, scratch, progress)
+    return drawn_images(request.calibration, package.manifest, scratch, progress)
 
 
 def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Manifest:

@@ -1,24 +1,236 @@
-"""A tar.gz that is the same for the same files, and one from strangers that can do no harm.
-
-Only plain headers are read, not through `tarfile`'s own loop: that one follows links and keeps
-extended headers of any size in memory.
-"""
+"""A package's archive and the files in it: packed, unpacked safely, hashed and checked."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import json
+import mmap
+import os
+import re
 import tarfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+
+from pydantic import ValidationError
 
 from prumo.errors import InputError, StorageError
-from prumo_serve.manifest import MANIFEST_FILE
-from prumo_serve.package.content import MAX_FILES, require_known
+from prumo.files import file_sha256
+from prumo.protobuf import messages
+from prumo_serve.manifest import FORMAT, MANIFEST_FILE, SEEN_FILE, Manifest
+from prumo_serve.runtimes import runtime_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+
+MAX_FILES = 1000
+_VERSION_DIGITS = 12
+_DECIDING = {"task", "labels", "input", "output", "points", "point", "network", "heat_map"}
+_KNOWN = re.compile(
+    r"manifest\.json|card\.md|seen\.txt"
+    r"|(network|heat_map)\.(onnx|xml|bin|tflite|pt2)"
+    r"|network/(saved_model|fingerprint|keras_metadata)\.pb"
+    r"|network/variables/variables\.(index|data-\d{5}-of-\d{5})"
+    r"|network/assets(\.extra)?/[\w.-]+"
+)
+_CODE = {".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".npy", ".npz", ".py", ".pyc", ".so"}
+
+
+def require_known(name: str, shown: Path) -> None:
+    """Refuse a file that no package has: one that could run, or that nobody asked for."""
+    if _KNOWN.fullmatch(name) and PurePosixPath(name).suffix not in _CODE:
+        return
+    if PurePosixPath(name).suffix in _CODE:
+        raise InputError(
+            f"{shown} has {name!r} in it, which can run code when it is opened; a package holds "
+            "only networks in the format of a runtime"
+        )
+    raise InputError(
+        f"{shown} has {name!r} in it, which is no part of a package; take it out or pack the model "
+        "again with `prumo model package`"
+    )
+
+
+def listed_files(folder: Path, shown: Path) -> list[str]:
+    """All files of a package's folder but the manifest, each known and none of them a link."""
+    names: list[str] = []
+    for place, folders, files in os.walk(folder):
+        for name in [*folders, *files]:
+            path = Path(place, name)
+            relative = path.relative_to(folder).as_posix()
+            if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                raise InputError(
+                    f"{shown}: {relative!r} is no ordinary file, as all in a package are"
+                )
+            if name in files:
+                require_known(relative, shown)
+                names.append(relative)
+        if len(names) > MAX_FILES:
+            raise InputError(f"{shown} has more than {MAX_FILES} files: it is no package")
+    return sorted(set(names) - {MANIFEST_FILE})
+
+
+def hashes(folder: Path, shown: Path) -> dict[str, str]:
+    """The SHA-256 of every file but the manifest."""
+    return {name: file_sha256(folder / name) for name in listed_files(folder, shown)}
+
+
+def version_of(manifest: Manifest) -> str:
+    """What tells two models of one name apart: a hash over all that decides on an answer."""
+    deciding = manifest.model_dump(mode="json", include=_DECIDING)
+    deciding["files"] = {
+        name: digest
+        for name, digest in manifest.files.items()
+        if name not in {manifest.card, SEEN_FILE}
+    }
+    text = json.dumps(deciding, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_VERSION_DIGITS]
+
+
+def require_unchanged(folder: Path, manifest: Manifest, shown: Path) -> None:
+    """Refuse a package with a file that is missing, was added, or is another one."""
+    found = listed_files(folder, shown)
+    missing = sorted(manifest.files.keys() - found)
+    if missing:
+        raise InputError(f"{shown} is not whole: {', '.join(missing)} is missing")
+    added = sorted(found - manifest.files.keys())
+    if added:
+        raise InputError(f"{shown} has files that its manifest does not know: {', '.join(added)}")
+    for name, digest in manifest.files.items():
+        if file_sha256(folder / name) != digest:
+            raise InputError(
+                f"{shown}: {name} is not the file that {MANIFEST_FILE} was written for: its "
+                "SHA-256 is another. Pack the model again, or bring the file back."
+            )
+    require_named_parts(manifest, shown)
+    if version_of(manifest) != manifest.version:
+        raise InputError(
+            f"{shown}: {MANIFEST_FILE} was changed after packing: its version {manifest.version} "
+            "does not fit what it says. Pack the model again with other options instead."
+        )
+
+
+def require_named_parts(manifest: Manifest, shown: Path) -> None:
+    """Refuse a manifest that speaks of a network or a card which is not among its files."""
+    parts = [manifest.network.file]
+    parts += [manifest.heat_map.network.file] if manifest.heat_map else []
+    parts += [manifest.card] if manifest.card else []
+    for part in parts:
+        if part not in manifest.files and not any(
+            name.startswith(f"{part}/") for name in manifest.files
+        ):
+            raise InputError(f"{shown}: {MANIFEST_FILE} names {part}, which is not in the package")
+
+
+_MAX_BYTES = 4 * 1024 * 1024
+"""Ours: a thousand labels take 30 kB."""
+_REASONS = {
+    "string_pattern_mismatch": "it is empty or too long, or has characters that it may not have"
+}
+"""By pydantic's names, where its own words would show people a regular expression."""
+
+
+def read_manifest(folder: Path, shown: Path) -> Manifest:
+    """What a folder's manifest says; errors name the package as `shown`, as the user knows it."""
+    document = _document(folder / MANIFEST_FILE, shown)
+    version = document.get("format") if isinstance(document, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise InputError(
+            f"{shown}: {MANIFEST_FILE} has format {version}, which is newer than this Prumo, "
+            f"which reads {FORMAT}: update Prumo"
+        )
+    return validated(document, f"{shown}: {MANIFEST_FILE} is no manifest of a model")
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """As it stands in the file: the same manifest, the same bytes."""
+    return manifest.model_dump_json(indent=1) + "\n"
+
+
+def validated(document: Any, complaint: str) -> Manifest:  # noqa: ANN401 (any JSON value)
+    """A manifest that makes sense, or an error that tells its first mistake after a complaint."""
+    try:
+        return Manifest.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        reason = _REASONS.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+        text = f"{place}: {reason}" if place else reason
+        raise InputError(f"{complaint}: {text}") from error
+
+
+def _document(path: Path, shown: Path) -> Any:  # noqa: ANN401 (any JSON value)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise InputError(f"{shown}: {MANIFEST_FILE} is too large to be a manifest")
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            f"{shown} is no package: it has no {MANIFEST_FILE}. "
+            "`prumo model package` makes one of a model."
+        ) from None
+    except OSError as error:
+        raise InputError(f"{shown}: {MANIFEST_FILE} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{shown}: {MANIFEST_FILE} is not JSON: {error}") from error
+
+
+_ONNX_ENDING = ".onnx"
+# The fields of onnx.proto in which weights can be.
+_ONNX_TREE = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse_tensor"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "node": {5: "attribute"},
+    "attribute": {
+        5: "tensor",
+        6: "graph",
+        10: "tensor",
+        11: "graph",
+        22: "sparse_tensor",
+        23: "sparse_tensor",
+    },
+    "sparse_tensor": {1: "tensor", 2: "tensor"},
+}
+_DATA_LOCATION = 14
+"""Of a tensor; anything but 0 means another file."""
+
+
+def require_harmless(folder: Path, manifest: Manifest, shown: Path) -> None:
+    """Refuse networks that would open other files or run code when they are loaded."""
+    for name in manifest.files:
+        if name.endswith(_ONNX_ENDING):
+            _require_one_file(folder / name, shown)
+    networks = [manifest.network, *([manifest.heat_map.network] if manifest.heat_map else [])]
+    for network in networks:
+        runtime_named(network.runtime).require_harmless(folder / network.file, shown)
+
+
+def _require_one_file(path: Path, shown: Path) -> None:
+    if not path.stat().st_size:
+        raise InputError(f"{shown}: {path.name} is empty")
+    try:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            is_elsewhere = any(
+                kind == "tensor"
+                and any(field.number == _DATA_LOCATION and field.value for field in fields)
+                for kind, fields in messages(content, _ONNX_TREE, "model")
+            )
+    except ValueError as error:
+        raise InputError(f"{shown}: {path.name} is no whole ONNX file: {error}") from error
+    if is_elsewhere:
+        raise InputError(
+            f"{shown}: {path.name} keeps weights in another file, which a package never does; "
+            "pack the model again with `prumo model package`"
+        )
+
 
 ENDINGS = (".tar.gz", ".tgz")
 MAX_BYTES = 8 * 1024**3

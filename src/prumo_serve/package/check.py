@@ -1,27 +1,29 @@
-"""Whether a package does what its manifest says: its network is loaded and asked."""
+"""What a packaged model is, and whether it is whole, safe, and answers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prumo.errors import InputError, PrumoError
-from prumo_serve.preprocessing.tensor import TensorForm
-from prumo_serve.probability import probabilities_of
+from prumo.quantity import Quantity
+from prumo_serve.classification import probabilities_of
+from prumo_serve.preprocessing import TensorForm
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source.onnx_file import checked_model, format_versions
-from prumo_serve.task import preprocessing
+from prumo_serve.task import preprocessing, task_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from prumo_serve.manifest import Input, NetworkFile, Precision
+    from prumo_serve.manifest import Input, Manifest, NetworkFile, Output, Precision
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
+
 
 _ASKED_IMAGES = 2
 _TOLERANCES: dict[Precision, float] = {
@@ -197,3 +199,83 @@ def drawn_batch(wanted: Input, images: int) -> np.ndarray:
 def _shape(wanted: Input) -> tuple[int, ...]:
     rows, columns = wanted.height, wanted.width
     return (rows, columns, 3) if wanted.layout == "NHWC" else (3, rows, columns)
+
+
+_SHOWN_LABELS = 8
+
+
+def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
+    """A name and what there is to say under it."""
+    manifest = package.manifest
+    yield "name", manifest.name
+    yield "version", manifest.version
+    if manifest.created:
+        yield "trained", manifest.created
+    task = task_named(manifest.task)
+    yield "answers", task.summary
+    yield "labels", _labels(manifest)
+    yield "input", _input(manifest.input)
+    yield (
+        "preprocessing",
+        _shown_preprocessing(task.preprocessing_summary(manifest.input), manifest.input),
+    )
+    yield "output", _output(manifest.output)
+    for point in manifest.points:
+        decides = " (decides)" if point.name == manifest.point else ""
+        rule = f": {point.rule}" if point.rule else ""
+        yield (
+            f"point {point.name}",
+            f"{task.point_verb} from {point.threshold:.4g} on{decides}{rule}".lstrip(),
+        )
+    yield "network", _network(package)
+    yield "heat map", manifest.heat_map.network.file if manifest.heat_map else "none"
+    origin = manifest.origin
+    yield "made of", f"{origin.name} ({origin.format}), SHA-256 {origin.sha256}"
+    yield "versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())
+    yield "card", manifest.card or "none"
+
+
+def package_document(package: Package) -> dict[str, Any]:
+    """The manifest with the sizes of its files."""
+    sizes = {name: (package.folder / name).stat().st_size for name in package.manifest.files}
+    return {
+        **package.manifest.model_dump(mode="json"),
+        "size_bytes": sizes,
+        "card_text": package.card,
+    }
+
+
+def _labels(manifest: Manifest) -> str:
+    shown = ", ".join(manifest.labels[:_SHOWN_LABELS])
+    more = len(manifest.labels) - _SHOWN_LABELS
+    return f"{shown}, … {more} more" if more > 0 else shown
+
+
+def _input(wanted: Input) -> str:
+    return f"{wanted.width} x {wanted.height} pixels, {wanted.dtype}, {wanted.layout}"
+
+
+def _shown_preprocessing(first: str, wanted: Input) -> str:
+    normalization = wanted.normalization
+    if normalization is None:
+        return f"{first}; pixels from 0 to 255"
+    offset = ", ".join(f"{value:g}" for value in normalization.offset)
+    scale = ", ".join(f"{value:g}" for value in normalization.scale)
+    return f"{first}; (pixel - [{offset}]) / [{scale}], {normalization.channels.upper()}"
+
+
+def _output(given: Output) -> str:
+    if given.kind == "probabilities":
+        return f"probabilities, by {given.activation} inside of the network"
+    return f"scores, then {given.activation} at temperature {given.temperature:.4g}"
+
+
+def _network(package: Package) -> str:
+    network = package.manifest.network
+    names = [
+        name
+        for name in package.manifest.files
+        if name == network.file or name.startswith((f"{network.file}/", "network."))
+    ]
+    size = sum((package.folder / name).stat().st_size for name in names)
+    return f"{network.file}, {Quantity(size, 'B')}, {network.precision}, for {network.runtime}"

@@ -1,23 +1,33 @@
-"""A package made of a model: its network in a runtime's format, and all that it needs besides."""
+"""A model becomes a package: where the user wants it, or in the cache to be served as it is."""
 
 from __future__ import annotations
 
+import hashlib
+import re
+import shlex
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from prumo.cache import discard, made_folder
 from prumo.errors import InputError
 from prumo.message import Message
 from prumo.report.language import language
 from prumo.version import __version__
-from prumo_serve.manifest import SEEN_FILE, Manifest, NetworkFile, Origin
-from prumo_serve.package import Package, is_package
+from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE, Manifest, NetworkFile, Origin
+from prumo_serve.package import (
+    Package,
+    completed,
+    is_package,
+    open_package,
+    require_package_name,
+    write_package,
+)
+from prumo_serve.package.archive import validated
 from prumo_serve.package.check import require_working
-from prumo_serve.package.content import validated
-from prumo_serve.package.terms import Terms, Wish, agreed_terms
-from prumo_serve.package.writing import completed, require_package_name, write_package
-from prumo_serve.source import recognized
+from prumo_serve.package.terms import MissingSettingsError, PackageRequest, Terms, agreed_terms
+from prumo_serve.source import Source, recognized
 from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.task import task_named
 
@@ -27,7 +37,6 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.report.language import Language
     from prumo_serve.manifest import HeatMap, Layout
-    from prumo_serve.source import Source
 
 
 ONNX_FILE = "network.onnx"
@@ -50,48 +59,52 @@ class PackedNetwork:
     heat_map: HeatMap | None = None
 
 
-def packed_network(source: Source, wish: Wish, folder: Path, progress: Progress) -> PackedNetwork:
-    """Put the network of a source into a folder, in the format of the wished runtime."""
-    if source.format == "onnx" and wish.runtime == "onnxruntime":
-        return _copied(source, wish, folder)
-    return _converted(source, wish, folder, progress)
+def packed_network(
+    source: Source, request: PackageRequest, folder: Path, progress: Progress
+) -> PackedNetwork:
+    """Put the network of a source into a folder, in the format of the requested runtime."""
+    if source.format == "onnx" and request.runtime == "onnxruntime":
+        return _copied(source, request, folder)
+    return _converted(source, request, folder, progress)
 
 
-def _copied(source: Source, wish: Wish, folder: Path) -> PackedNetwork:
+def _copied(source: Source, request: PackageRequest, folder: Path) -> PackedNetwork:
     model = checked_model(source.path)
-    told = facts(model, source.path, wish.layout)
+    network_facts = facts(model, source.path, request.layout)
     write_one_file(source.path, folder / ONNX_FILE)
     return PackedNetwork(
-        file=NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=told.precision),
-        input_tensor=told.input_tensor,
-        height=_side(told.height, wish, source.path),
-        width=_side(told.width, wish, source.path),
-        layout=told.layout,
-        dtype=told.dtype,
-        output_tensor=told.output_tensor,
-        kind=told.kind,
-        activation=told.activation,
-        versions=told.versions,
+        file=NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=network_facts.precision),
+        input_tensor=network_facts.input_tensor,
+        height=_side(network_facts.height, request, source.path),
+        width=_side(network_facts.width, request, source.path),
+        layout=network_facts.layout,
+        dtype=network_facts.dtype,
+        output_tensor=network_facts.output_tensor,
+        kind=network_facts.kind,
+        activation=network_facts.activation,
+        versions=network_facts.versions,
     )
 
 
-def _converted(source: Source, wish: Wish, folder: Path, progress: Progress) -> PackedNetwork:
+def _converted(
+    source: Source, request: PackageRequest, folder: Path, progress: Progress
+) -> PackedNetwork:
     from prumo_serve.convert import converted  # noqa: PLC0415 (ONNX files need none of it)
 
     made = converted(
         source.path,
         source.format,
-        wish.runtime,
+        request.runtime,
         folder,
         progress,
-        size_pixels=wish.size_pixels,
-        layout=wish.layout,
+        size_pixels=request.size_pixels,
+        layout=request.layout,
     )
     return PackedNetwork(
         file=made.network,
         input_tensor=made.input_tensor,
-        height=_side(made.height, wish, source.path),
-        width=_side(made.width, wish, source.path),
+        height=_side(made.height, request, source.path),
+        width=_side(made.width, request, source.path),
         layout=made.layout,
         dtype=made.dtype,
         output_tensor=made.output_tensor,
@@ -102,17 +115,17 @@ def _converted(source: Source, wish: Wish, folder: Path, progress: Progress) -> 
     )
 
 
-def _side(told_pixels: int | None, wish: Wish, path: Path) -> int:
-    if told_pixels is None and wish.size_pixels is None:
+def _side(network_pixels: int | None, request: PackageRequest, path: Path) -> int:
+    if network_pixels is None and request.size_pixels is None:
         raise InputError(f"{path} takes images of any size: give --size, such as --size 224")
-    if told_pixels is not None and wish.size_pixels not in {None, told_pixels}:
+    if network_pixels is not None and request.size_pixels not in {None, network_pixels}:
         raise InputError(
-            f"{path} takes images with sides of {told_pixels} pixels, not {wish.size_pixels}"
+            f"{path} takes images with sides of {network_pixels} pixels, not {request.size_pixels}"
         )
-    return told_pixels or wish.size_pixels or 0
+    return network_pixels or request.size_pixels or 0
 
 
-_NOTHING_TOLD = Message(
+_NOTHING_KNOWN = Message(
     "The model came without a card: nobody said what it was trained on and how often it is right. "
     "Judge it on images with known labels before relying on it."
 )
@@ -150,17 +163,17 @@ def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
     if manifest.points:
         yield f"## {language.say('Operating points')}"
         yield "\n".join(f"- {language.say(task.point_message(point))}" for point in manifest.points)
-    yield language.say(_NOTHING_TOLD)
+    yield language.say(_NOTHING_KNOWN)
 
 
 CARD_FILE = "card.md"
 
 
-def make_package(model: Path, wish: Wish, out: Path, progress: Progress) -> Manifest:
+def make_package(model: Path, request: PackageRequest, out: Path, progress: Progress) -> Manifest:
     """Package a model as a framework wrote it, and ask it once before anything is written.
 
     Raises:
-        InputError: The model cannot be packaged, or neither it nor the wish says how it is used.
+        InputError: The model cannot be packaged, or neither it nor the request says how it is used.
         UnavailableError: What converts or runs it is not installed.
     """
     if model.exists() and is_package(model):
@@ -170,20 +183,22 @@ def make_package(model: Path, wish: Wish, out: Path, progress: Progress) -> Mani
         )
     require_package_name(out)
     progress.show(f"looking through {model}")
-    return make_package_of(recognized(model), wish, out, progress)
+    return make_package_of(recognized(model), request, out, progress)
 
 
-def make_package_of(source: Source, wish: Wish, out: Path, progress: Progress) -> Manifest:
+def make_package_of(
+    source: Source, request: PackageRequest, out: Path, progress: Progress
+) -> Manifest:
     """Package a model that has been recognized."""
-    terms = agreed_terms(source, wish)
+    terms = agreed_terms(source, request)
     with tempfile.TemporaryDirectory(prefix="prumo-package-") as temporary:
         content = Path(temporary)
-        network = packed_network(source, wish, content, progress)
+        network = packed_network(source, request, content, progress)
         manifest = _manifest(source, terms, network)
-        card = terms.card or short_card(manifest, language(wish.language_tag))
+        card = terms.card or short_card(manifest, language(request.language_tag))
         (content / CARD_FILE).write_text(card, encoding="utf-8")
-        if source.told.seen:
-            lines = (f"{digest}\n" for digest in source.told.seen)
+        if source.metadata.seen:
+            lines = (f"{digest}\n" for digest in source.metadata.seen)
             (content / SEEN_FILE).write_text("".join(lines), encoding="ascii")
         progress.show("asking the packaged network")
         require_working(Package(content, completed(content, manifest)))
@@ -226,3 +241,63 @@ def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
         "card": CARD_FILE,
     }
     return validated(document, f"{source.path} cannot be packaged")
+
+
+MODELS = "models"
+_KEY_DIGITS = 16
+
+
+def packaged(path: Path, progress: Progress) -> Path:
+    """The folder of a package in the cache that holds the model at a path as it is now.
+
+    Raises:
+        InputError: It is no model, or does not tell how it is used; then how to package it.
+    """
+    source = recognized(path)
+    name = re.sub(r"[^\w.-]+", "-", source.metadata.name)
+    out = made_folder(MODELS) / f"{name}-{_key(source)}"
+    if _is_whole(out):
+        return out
+    _require_described(source, path)
+    # What was tampered with or half removed is made again.
+    discard(out, MANIFEST_FILE)
+    progress.say(f"packaging {path} into {out}; `prumo model package` makes one to keep")
+    make_package_of(source, PackageRequest(), out, progress)
+    return out
+
+
+def require_described(path: Path) -> None:
+    """Refuse what `packaged` would refuse without having begun, for the same reasons."""
+    _require_described(recognized(path), path)
+
+
+def _require_described(source: Source, path: Path) -> None:
+    try:
+        agreed_terms(source, PackageRequest())
+    except MissingSettingsError as error:
+        flags = " ".join(error.missing)
+        meanings = "".join(
+            f"\n  {flag.split()[0]}: {meaning}" for flag, meaning in error.missing.items()
+        )
+        raise InputError(
+            f"{path} does not tell how it is used. First\n"
+            f"  prumo model package {shlex.quote(str(path))} {flags} --out model.tar.gz{meanings}\n"
+            "then give model.tar.gz in its place, as in\n"
+            "  prumo serve model.tar.gz"
+        ) from None
+
+
+def _key(source: Source) -> str:
+    """Another one for everything that would make another package."""
+    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.metadata}"
+    return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _is_whole(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    try:
+        open_package(folder)
+    except InputError:
+        return False
+    return True

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, did_you_mean
-from prumo_serve.manifest import ImagePreprocessing, OperatingPoint
-from prumo_serve.source.terms import NORMALIZATIONS
+from prumo_serve.manifest import NORMALIZATIONS, ImagePreprocessing, OperatingPoint
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from prumo_serve.manifest import Layout, Normalization, PreprocessingSettings, RuntimeName
-    from prumo_serve.source import Source, Told
+    from prumo_serve.source import ModelMetadata, Source
 
 Fit = Literal["stretch", "crop", "pad"]
 
 
-class UntoldError(InputError):
+class MissingSettingsError(InputError):
     """Neither the model nor its user says how it is used."""
 
     def __init__(self, path: Path, missing: Mapping[str, str]) -> None:
@@ -31,7 +30,7 @@ class UntoldError(InputError):
 
 
 @dataclass(frozen=True)
-class Wish:
+class PackageRequest:
     """What a user says about a model; empty or None where the model itself is to say it."""
 
     name: str = ""
@@ -66,15 +65,17 @@ class Terms:
     card: str
 
 
-def agreed_terms(source: Source, wish: Wish) -> Terms:
+def agreed_terms(source: Source, request: PackageRequest) -> Terms:
     """What model and user say together; an error names all that neither of them says."""
-    told = source.told
-    _require_silence(source, wish)
-    task = told.task or wish.task or "classification"
+    metadata = source.metadata
+    _require_silence(source, request)
+    task = metadata.task or request.task or "classification"
     meaning = task_named(task)
-    labels = told.labels or wish.labels or meaning.labels
-    normalization = told.normalization if told.normalization is not None else wish.normalization
-    points, point = _points(told, wish)
+    labels = metadata.labels or request.labels or meaning.labels
+    normalization = (
+        metadata.normalization if metadata.normalization is not None else request.normalization
+    )
+    points, point = _points(metadata, request)
     missing = {}
     if not labels:
         missing["--labels red,green,blue"] = "the classes in the order of its outputs"
@@ -83,32 +84,33 @@ def agreed_terms(source: Source, wish: Wish) -> Terms:
     if meaning.point_meaning and not point:
         missing["--point NAME=THRESHOLD"] = meaning.point_meaning
     if missing:
-        raise UntoldError(source.path, missing)
+        raise MissingSettingsError(source.path, missing)
     _require_as_many(labels, source)
     return Terms(
-        name=wish.name or told.name,
-        created=told.created,
+        name=request.name or metadata.name,
+        created=metadata.created,
         task=task,
         labels=labels,
         normalization=_normalization(normalization),
-        preprocessing=told.preprocessing or ImagePreprocessing(fit=wish.fit or "stretch"),
-        temperature=told.temperature,
+        preprocessing=metadata.preprocessing or ImagePreprocessing(fit=request.fit or "stretch"),
+        temperature=metadata.temperature,
         points=points,
         point=point,
-        card=wish.card or told.card,
+        card=request.card or metadata.card,
     )
 
 
-def _require_silence(source: Source, wish: Wish) -> None:
-    """Refuse a wish about what the model itself says."""
-    told = source.told
+def _require_silence(source: Source, request: PackageRequest) -> None:
+    """Refuse a request about what the model itself says."""
+    metadata = source.metadata
     spoken = {
-        "--task": told.task and wish.task and told.task != wish.task,
-        "--labels": told.labels and wish.labels,
-        "--fit": told.preprocessing and wish.fit,
-        "--normalization": told.normalization
-        and wish.normalization
-        and NORMALIZATIONS.get(wish.normalization, ...) != NORMALIZATIONS[told.normalization],
+        "--task": metadata.task and request.task and metadata.task != request.task,
+        "--labels": metadata.labels and request.labels,
+        "--fit": metadata.preprocessing and request.fit,
+        "--normalization": metadata.normalization
+        and request.normalization
+        and NORMALIZATIONS.get(request.normalization, ...)
+        != NORMALIZATIONS[metadata.normalization],
     }
     for flag, contradicts in spoken.items():
         if contradicts:
@@ -117,7 +119,7 @@ def _require_silence(source: Source, wish: Wish) -> None:
 
 def _require_as_many(labels: tuple[str, ...], source: Source) -> None:
     """Refuse another number of labels than the network has outputs, before it is converted."""
-    outputs = source.told.outputs
+    outputs = source.metadata.outputs
     # One number can stand for two labels: the probability of the second.
     if outputs is None or len(labels) == outputs or (outputs, len(labels)) == (1, 2):
         return
@@ -133,11 +135,13 @@ def _normalization(name: str) -> Normalization | None:
     return NORMALIZATIONS[name]
 
 
-def _points(told: Told, wish: Wish) -> tuple[tuple[OperatingPoint, ...], str]:
+def _points(
+    metadata: ModelMetadata, request: PackageRequest
+) -> tuple[tuple[OperatingPoint, ...], str]:
     """All points, and the name of the one that decides."""
-    points = {point.name: point for point in told.points}
+    points = {point.name: point for point in metadata.points}
     names = []
-    for text in wish.points:
+    for text in request.points:
         name, equals, threshold = text.partition("=")
         if equals:
             points[name] = _point(name, threshold)
@@ -145,7 +149,7 @@ def _points(told: Told, wish: Wish) -> tuple[tuple[OperatingPoint, ...], str]:
             known = did_you_mean(name, points) if points else "give a threshold too: NAME=0.5"
             raise InputError(f"the model has no operating point '{name}': {known}")
         names.append(name)
-    return tuple(points.values()), names[0] if names else told.point
+    return tuple(points.values()), names[0] if names else metadata.point
 
 
 def _point(name: str, threshold: str) -> OperatingPoint:
@@ -156,3 +160,22 @@ def _point(name: str, threshold: str) -> OperatingPoint:
             f"--point {name}={threshold}: give a name without slashes, and as the threshold a "
             "probability from 0 to 1"
         ) from None
+
+
+def given_labels(text: str) -> tuple[str, ...]:
+    """Names with commas between, or those in the lines of a file.
+
+    >>> given_labels("cat, dog")
+    ('cat', 'dog')
+    """
+    path = Path(text)
+    try:
+        is_file = bool(text) and path.is_file()
+        parts = path.read_text("utf-8").splitlines() if is_file else text.split(",")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{text[:80]}: labels cannot be read: {error}") from error
+    labels = tuple(part.strip() for part in parts if part.strip())
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise InputError(f"two classes have the same label: {', '.join(twice)}")
+    return labels

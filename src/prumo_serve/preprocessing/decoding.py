@@ -11,6 +11,7 @@ import numpy as np
 import simplejpeg
 
 from prumo.errors import DataError
+from prumo.images import JPEG_MARK, PNG_MARK, simple_jpeg_size, with_8_bits
 from prumo.message import Message
 
 if TYPE_CHECKING:
@@ -44,17 +45,12 @@ class TooManyPixelsError(BadImageError):
     kind = "too_large"
 
 
-JPEG_MARK = b"\xff\xd8\xff"
-PNG_MARK = b"\x89PNG\r\n\x1a\n"
 _EXIF_MARK = b"Exif\0\0"
 # Those with a length after them, or the end; never a byte inside of the coded pixels.
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
 _SCAN, _END = 0xDA, 0xD9
 _MOST_SCANS = 32
 """Encoders write about ten, and each costs a pass over all pixels, however few bytes it has."""
-_COLOURS = {"RGB", "YCbCr", "Gray"}
-"""What simplejpeg turns to RGB as Pillow does; inks are not among them."""
-_DEEP_GREY = "I;16"
 
 
 def decoded(content: bytes, most_pixels: int) -> np.ndarray:
@@ -105,17 +101,17 @@ def _decoded_jpeg(content: bytes, most_pixels: int) -> np.ndarray:
 
 
 def _check_jpeg(content: bytes, most_pixels: int) -> bool:
-    """Whether simplejpeg can decode it; Pillow is slower and knows more colours and samplings."""
+    """Refuse a JPEG by its header; whether simplejpeg can decode it, which Pillow does slower."""
     if not content.startswith(JPEG_MARK):
         raise BadImageError(Message("is neither JPEG nor PNG"))
     _check_scans(content)
-    try:
-        height, width, colours, _ = simplejpeg.decode_jpeg_header(content)
-    except ValueError:
-        with _opened(content) as picture:
-            (width, height), colours = picture.size, ""
-    check_size(width, height, most_pixels)
-    return colours in _COLOURS
+    size = simple_jpeg_size(content)
+    if size is not None:
+        check_size(*size, most_pixels)
+        return True
+    with _opened(content) as picture:
+        check_size(*picture.size, most_pixels)
+    return False
 
 
 def _check_scans(content: bytes) -> None:
@@ -137,13 +133,7 @@ def _decoded_png(content: bytes, most_pixels: int) -> np.ndarray:
     with _opened(content) as picture:
         check_size(*picture.size, most_pixels)
         picture.load()
-        if picture.mode == _DEEP_GREY:
-            # Pillow would cut 16 bits at 255 and not scale them; of colours it keeps the high byte.
-            high_bytes = (np.asarray(picture) >> 8).astype(np.uint8)
-            colour = _picture(high_bytes).convert("RGB")
-            colour.info.update(picture.info)
-            return _upright(colour)
-        return _upright(picture.convert("RGB"))
+        return _upright(with_8_bits(picture).convert("RGB"))
 
 
 def _opened(content: bytes) -> ImageFile:

@@ -15,8 +15,8 @@ import cv2
 import numpy as np
 
 from prumo_serve.manifest import ImagePreprocessing
+from prumo_serve.preprocessing import TensorForm, as_bytes
 from prumo_serve.preprocessing.decoding import check_size, decoded
-from prumo_serve.preprocessing.tensor import TensorForm, as_bytes
 from prumo_serve.task import PreparedImage, Preprocessing
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
-"""Smaller numbers for a network in ONNX: one file for each way."""
+"""Smaller numbers for a network in ONNX: the methods, and what calibrates them."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from prumo.errors import UnavailableError
 
@@ -29,20 +29,12 @@ def require_extra() -> None:
         )
 
 
-class Way(Protocol):
-    """A module that makes the numbers of a network smaller."""
-
-    def quantize(
-        self, network: Path, out: Path, input_tensor: str, images: Iterable[np.ndarray] | None
-    ) -> None:
-        """Write the network anew; its inputs and outputs keep their names and types."""
-
-
-_MODULES: dict[Precision, str] = {
+_METHODS: dict[Precision, str] = {
     "fp16": "half_precision",
     "int8": "static_int8",
     "int8-dynamic": "dynamic_int8",
 }
+"""The functions of `prumo_serve.quantize.methods`, which imports what only quantizing needs."""
 
 
 def quantize_onnx(
@@ -66,14 +58,14 @@ def quantize_onnx(
         InputError: The precision needs calibration images, and there are none.
         UnavailableError: There is no such way for ONNX, or it is not installed.
     """
-    if precision not in _MODULES:
+    if precision not in _METHODS:
         raise UnavailableError(
             f"there is no way to make {precision} of an ONNX network; there are "
-            f"{', '.join(_MODULES)}"
+            f"{', '.join(_METHODS)}"
         )
     require_extra()
-    way: Way = import_module(f"prumo_serve.quantize.{_MODULES[precision]}")
-    way.quantize(network, out, input_tensor, images)
+    methods = import_module("prumo_serve.quantize.methods")
+    getattr(methods, _METHODS[precision])(network, out, input_tensor, images)
 
 
 def needs_images(precision: Precision) -> str:

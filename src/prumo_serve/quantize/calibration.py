@@ -37,7 +37,7 @@ class CalibrationImages:
     """Photographs that were drawn and left out because nobody can judge them."""
     unreadable: int
     progress: Progress = field(default_factory=Silent, repr=False, compare=False)
-    """Who is told when they are gone through."""
+    """Who hears when they are gone through."""
 
     @property
     def array(self) -> np.ndarray:
@@ -62,7 +62,7 @@ def drawn_images(
         folder: Images, or a folder that a task's own tools prepared.
         manifest: Of the model whose preprocessing they go through.
         scratch: Where the prepared ones are kept; it must outlive them.
-        progress: Who is told.
+        progress: Hears how far it is.
         count: How many are wanted; all that can be used when the folder has fewer.
 
     Raises:

@@ -232,9 +232,12 @@ class TensorFlow(Runtime):
 
     def require_harmless(self, path: Path, shown: Path) -> None:
         """Refuse operators that reach outside of the graph."""
-        from prumo_serve.source import saved_model  # noqa: PLC0415 (PyTorch does without it)
+        from prumo_serve.source.tensorflow_model import (  # noqa: PLC0415 (PyTorch does without it)
+            GRAPH_FILE,
+            require_harmless_graph,
+        )
 
-        saved_model.require_harmless(path / saved_model.GRAPH_FILE, shown)
+        require_harmless_graph(path / GRAPH_FILE, shown)
 
 
 class PyTorch(Runtime):

@@ -17,13 +17,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from prumo_serve.server.models import MOST_IMAGES, EncodedImage, EncodedInstance, Instances
-from prumo_serve.server.refusal import (
-    Refusal,
-    malformed,
-    too_large,
-    unsupported_type,
-    wrong_values,
-)
+from prumo_serve.server.refusal import Refusal, malformed, too_large, unsupported_type, wrong_values
 from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:

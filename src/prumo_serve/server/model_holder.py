@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.supervise.backoff import Backoff
+from prumo_serve.classification import probabilities_of
 from prumo_serve.manifest import MANIFEST_FILE
-from prumo_serve.package.content import require_unchanged
-from prumo_serve.probability import probabilities_of
+from prumo_serve.package.archive import require_unchanged
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.server.models import prediction_models
 from prumo_serve.task import preprocessing

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from starlette.routing import Route
 
 from prumo.version import __version__
+from prumo_serve.classification import ScoresError
 from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
-from prumo_serve.probability import ScoresError
 from prumo_serve.server.boundary import read_body
 from prumo_serve.server.inference_request import model_form, tensor_request
 from prumo_serve.server.models import Body, ModelResponse

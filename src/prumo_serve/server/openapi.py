@@ -16,13 +16,7 @@ from prumo.report.language import LANGUAGES
 from prumo.version import __version__
 from prumo_serve.server.inference_request import inference_request, model_form
 from prumo_serve.server.models import EncodedImage, Error, Instances, OpenInferenceError
-from prumo_serve.server.open_inference import (
-    Inference,
-    Live,
-    ModelMetadata,
-    Server,
-    ServerReady,
-)
+from prumo_serve.server.open_inference import Inference, Live, ModelMetadata, Server, ServerReady
 
 if TYPE_CHECKING:
     from prumo_serve.server.model_holder import ServedModel

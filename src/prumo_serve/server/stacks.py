@@ -52,9 +52,9 @@ def require_model(path: Path) -> None:
         _require_gzip(path)
     elif not (path / _MANIFEST_FILE).is_file():
         # It is packaged first, so that the start takes its time anyway.
-        from prumo_serve.package.on_the_fly import require_told  # noqa: PLC0415
+        from prumo_serve.package.making import require_described  # noqa: PLC0415
 
-        require_told(path)
+        require_described(path)
 
 
 def listening_socket(settings: Settings) -> socket.socket:

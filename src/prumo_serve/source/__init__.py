@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
+
 
 FORMATS = ("keras", "saved_model", "pytorch", "onnx")
 """Of frameworks. The folders of a task have a name of their own, and hold a Keras network."""
@@ -23,7 +25,7 @@ _KNOWN = (
 
 
 @dataclass(frozen=True)
-class Told:
+class ModelMetadata:
     """What a model says about its own use; None where it does not say."""
 
     name: str
@@ -33,7 +35,7 @@ class Told:
     outputs: int | None = None
     """How many numbers its network gives for each image."""
     normalization: str | None = None
-    """A name as `prumo_serve.source.terms` knows it."""
+    """A name as `prumo_serve.manifest` knows it."""
     preprocessing: PreprocessingSettings | None = None
     temperature: float = 1.0
     points: tuple[OperatingPoint, ...] = ()
@@ -54,7 +56,7 @@ class Source:
     """One of `FORMATS`, or what a task calls its own folders."""
     sha256: str
     """Of the file, or of the names and hashes of a folder's files."""
-    told: Told
+    metadata: ModelMetadata
     versions: dict[str, str] = field(default_factory=dict)
     """Of what wrote it."""
 
@@ -70,9 +72,9 @@ def recognized(path: Path) -> Source:
     if path.is_dir():
         return _of_folder(path)
     if path.suffix in _KERAS_ENDINGS:
-        from prumo_serve.source import keras_file  # noqa: PLC0415 (one format, one import)
+        from prumo_serve.source.tensorflow_model import keras_source  # noqa: PLC0415 (one format, one import)
 
-        return keras_file.source(path)
+        return keras_source(path)
     if path.suffix == ".pt2":
         from prumo_serve.source import pytorch_export  # noqa: PLC0415 (as above)
 
@@ -91,12 +93,28 @@ def recognized(path: Path) -> Source:
 
 
 def _of_folder(path: Path) -> Source:
-    from prumo_serve.source import saved_model  # noqa: PLC0415 (as above)
+    from prumo_serve.source.tensorflow_model import GRAPH_FILE, saved_model_source  # noqa: PLC0415 (as above)
     from prumo_serve.task import installed_tasks  # noqa: PLC0415 (as above)
 
-    if (path / saved_model.GRAPH_FILE).is_file():
-        return saved_model.source(path)
+    if (path / GRAPH_FILE).is_file():
+        return saved_model_source(path)
     for task in installed_tasks():
         if (found := task.source(path)) is not None:
             return found
     raise InputError(f"{path} is no model that can be packaged. {_KNOWN}")
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401 (any JSON value)
+    """All objects, without recursion: depth costs nothing.
+
+    >>> [found["name"] for found in objects_in([{"name": "outer", "in": {"name": "inner"}}])]
+    ['outer', 'inner']
+    """
+    left = [value]
+    while left:
+        current = left.pop()
+        if isinstance(current, dict):
+            yield current
+            left.extend(current.values())
+        elif isinstance(current, list):
+            left.extend(current)

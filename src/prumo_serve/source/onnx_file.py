@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, UnavailableError
 from prumo.files import file_sha256
-from prumo_serve.source import Source, Told
+from prumo_serve.source import ModelMetadata, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ def source(path: Path) -> Source:
         path=path,
         format="onnx",
         sha256=file_sha256(path),
-        told=Told(name=path.stem),
+        metadata=ModelMetadata(name=path.stem),
         versions=format_versions(model),
     )
 
@@ -223,17 +223,17 @@ def facts(model: ModelProto, path: Path, layout: Layout | None = None) -> OnnxFa
 def _image_input(model: ModelProto, path: Path) -> ValueInfoProto:
     inputs = asked_inputs(model.graph)
     if len(inputs) != 1 or len(_shape(inputs[0])) != _IMAGE_RANK:
-        told = ", ".join(f"{value.name} {_told_shape(value)}" for value in inputs) or "nothing"
-        raise InputError(f"{path} takes {told}; a network for images takes one batch of them")
+        text = ", ".join(f"{value.name} {_shape_text(value)}" for value in inputs) or "nothing"
+        raise InputError(f"{path} takes {text}; a network for images takes one batch of them")
     return inputs[0]
 
 
 def _scores_output(model: ModelProto, path: Path) -> ValueInfoProto:
     outputs = [value for value in model.graph.output if len(_shape(value)) == _SCORES_RANK]
     if len(outputs) != 1:
-        told = ", ".join(f"{value.name} {_told_shape(value)}" for value in model.graph.output)
+        text = ", ".join(f"{value.name} {_shape_text(value)}" for value in model.graph.output)
         raise InputError(
-            f"{path} gives {told}; a network that classifies gives one row of scores or "
+            f"{path} gives {text}; a network that classifies gives one row of scores or "
             "probabilities for each image"
         )
     return outputs[0]
@@ -264,7 +264,7 @@ def _shape(value: ValueInfoProto) -> list[int | None]:
     return [dimension.dim_value or None for dimension in dimensions]
 
 
-def _told_shape(value: ValueInfoProto) -> str:
+def _shape_text(value: ValueInfoProto) -> str:
     return f"({', '.join('any' if side is None else str(side) for side in _shape(value))})"
 
 

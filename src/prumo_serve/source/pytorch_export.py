@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
-from prumo_serve.source import Source, Told
-from prumo_serve.source.json_objects import objects_in
+from prumo_serve.source import ModelMetadata, Source, objects_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +55,7 @@ def source(path: Path) -> Source:
         path=path,
         format="pytorch",
         sha256=file_sha256(path),
-        told=Told(name=path.stem, outputs=_outputs(graph)),
+        metadata=ModelMetadata(name=path.stem, outputs=_outputs(graph)),
         versions={"torch": version} if isinstance(version, str) else {},
     )
 

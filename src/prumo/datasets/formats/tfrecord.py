@@ -15,6 +15,15 @@ import numpy as np
 
 from prumo.datasets.image import EncodedPictures
 from prumo.errors import DataError
+from prumo.protobuf import (
+    CONTENT,
+    VARINT,
+    contents,
+    field_head,
+    fields,
+    read_varint,
+    written_varint,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +32,8 @@ if TYPE_CHECKING:
     from prumo.datasets.source import Subset
 
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_MOST_SHIFT = 63
-_MOST_NUMBER = (1 << 64) - 1
-"""Of 64 bits; what the last group holds above them is dropped, as protocol buffers do."""
+_NUMBER_BITS = (1 << 64) - 1
+"""What a number holds above them is dropped, as protocol buffers do."""
 
 
 @dataclass(frozen=True)
@@ -40,74 +47,33 @@ class Example:
 def read_example(message: bytes) -> Example:
     """Read a serialized example; ValueError says why it is none."""
     example = Example()
-    for features in _parts(message, 1):
-        for entry in _parts(features, 1):
-            name = b"".join(_parts(entry, 1)).decode()
-            for feature in _parts(entry, 2):
-                for values in _parts(feature, 1):
-                    example.texts.setdefault(name, []).extend(_parts(values, 1))
-                for values in _parts(feature, 3):
+    for features in contents(message, 1):
+        for entry in contents(features, 1):
+            name = b"".join(contents(entry, 1)).decode()
+            for feature in contents(entry, 2):
+                for values in contents(feature, 1):
+                    example.texts.setdefault(name, []).extend(contents(values, 1))
+                for values in contents(feature, 3):
                     example.numbers.setdefault(name, []).extend(_numbers(values))
     return example
 
 
-def _parts(message: bytes, number: int) -> Iterator[bytes]:
-    """The fields of this number that hold bytes: texts and messages within."""
-    return (
-        value for found, value in _fields(message) if found == number and isinstance(value, bytes)
-    )
-
-
 def _numbers(message: bytes) -> Iterator[int]:
     """Whole numbers in field 1, one by one or packed together."""
-    for found, value in _fields(message):
-        if found != 1:
+    for part in fields(message):
+        if part.number != 1:
             continue
-        if isinstance(value, int):
-            yield _signed(value)
-            continue
-        place = 0
-        while place < len(value):
-            number, place = _varint(value, place)
-            yield _signed(number)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    place = 0
-    while place < len(message):
-        key, place = _varint(message, place)
-        kind = key & 7
-        if kind == _VARINT:
-            value, place = _varint(message, place)
-            yield key >> 3, value
-            continue
-        if kind == _BYTES:
-            length, place = _varint(message, place)
-        elif kind in {_FIXED64, _FIXED32}:
-            length = 8 if kind == _FIXED64 else 4
-        else:
-            raise ValueError(f"no field has the type {kind}")
-        if place + length > len(message):
-            raise ValueError("a field is longer than its message")
-        yield key >> 3, message[place : place + length]
-        place += length
-
-
-def _varint(message: bytes, place: int) -> tuple[int, int]:
-    """A number in groups of seven bits, the lowest first, and the place behind it."""
-    value = 0
-    for shift in range(0, _MOST_SHIFT + 1, 7):
-        if place >= len(message):
-            raise ValueError("a number ends too early")
-        byte = message[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004 (the mark of a group that is followed by another)
-            return value & _MOST_NUMBER, place
-    raise ValueError("a number is too long")
+        if part.wire_type == VARINT:
+            yield _signed(part.value)
+        elif part.wire_type == CONTENT:
+            place = part.start
+            while place < part.end:
+                number, place = read_varint(message, place, part.end)
+                yield _signed(number)
 
 
 def _signed(value: int) -> int:
+    value &= _NUMBER_BITS
     return value - (1 << 64) if value >> 63 else value
 
 
@@ -276,8 +242,6 @@ def shard_name(name: str, number: int, count: int) -> str:
 
 
 _BYTES_LIST, _INT64_LIST = 1, 3
-_MOST_GROUP = 0x7F
-_MOST_ENCODED_NUMBER = (1 << 64) - 1
 
 
 def written_example(example: Example) -> bytes:
@@ -288,36 +252,22 @@ def written_example(example: Example) -> bytes:
     for name, numbers in example.numbers.items():
         parts += _feature(name, _INT64_LIST, _encoded_numbers(numbers))
     # Joined once at the very end, so that an image is copied once and not at every level.
-    return b"".join((_head(1, sum(map(len, parts))), *parts))
+    return b"".join((field_head(1, sum(map(len, parts))), *parts))
 
 
 def _feature(name: str, kind: int, values: list[bytes]) -> list[bytes]:
     """An entry of the map of features: the name, and the feature that holds a list of a kind."""
     length = sum(map(len, values))
-    list_head = _head(kind, length)
+    list_head = field_head(kind, length)
     key = name.encode()
-    entry = _head(1, len(key)) + key + _head(2, len(list_head) + length) + list_head
-    return [_head(1, len(entry) + length) + entry, *values]
+    entry = field_head(1, len(key)) + key + field_head(2, len(list_head) + length) + list_head
+    return [field_head(1, len(entry) + length) + entry, *values]
 
 
 def _texts(texts: list[bytes]) -> list[bytes]:
-    return [part for text in texts for part in (_head(1, len(text)), text)]
+    return [part for text in texts for part in (field_head(1, len(text)), text)]
 
 
 def _encoded_numbers(numbers: list[int]) -> list[bytes]:
-    packed = b"".join(_encoded_varint(number & _MOST_ENCODED_NUMBER) for number in numbers)
-    return [_head(1, len(packed)), packed]
-
-
-def _head(number: int, length: int) -> bytes:
-    """What stands before the bytes of a field: its number, that it holds bytes, and how many."""
-    return bytes((number << 3 | 2,)) + _encoded_varint(length)
-
-
-def _encoded_varint(value: int) -> bytes:
-    groups = bytearray()
-    while value > _MOST_GROUP:
-        groups.append(value & _MOST_GROUP | 0x80)
-        value >>= 7
-    groups.append(value)
-    return bytes(groups)
+    packed = b"".join(written_varint(number & _NUMBER_BITS) for number in numbers)
+    return [field_head(1, len(packed)), packed]

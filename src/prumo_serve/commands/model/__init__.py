@@ -14,6 +14,14 @@ COMMANDS = {
     "compare": "Compare variants of a model: size, latency, memory and what they answer.",
 }
 
+MODULES = {
+    "package": "package:package_command",
+    "show": "package:show_command",
+    "check": "package:check_command",
+    "convert": "variants:convert_command",
+    "compare": "variants:compare_command",
+}
+
 EPILOG = """\b
 Example:
   prumo model package model --out model.tar.gz
@@ -24,6 +32,12 @@ Example:
 
 
 @in_section("Models and endpoints")
-@click.group(cls=LazyGroup, package="prumo_serve.commands.model", summaries=COMMANDS, epilog=EPILOG)
+@click.group(
+    cls=LazyGroup,
+    package="prumo_serve.commands.model",
+    summaries=COMMANDS,
+    modules=MODULES,
+    epilog=EPILOG,
+)
 def command() -> None:
     """Package, convert, quantize and compare models."""

@@ -1,21 +1,32 @@
-"""`prumo model package`: a model with all that its answers depend on, in one archive."""
+"""`prumo model package`, `show` and `check`: a model in one archive."""
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
+from rich.table import Table
+from rich.text import Text
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import shown_progress, table_console
 from prumo.cli.options import language_option
+from prumo.exit_codes import ExitCode
 from prumo.plugins import RUNTIMES, TASKS
-from prumo_serve.manifest import Layout, RuntimeName
+from prumo_serve.manifest import NORMALIZATIONS, Layout, RuntimeName
+from prumo_serve.package import open_package
+from prumo_serve.package.check import examined, package_document, shown_rows
 from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Fit, Wish
-from prumo_serve.source.terms import NORMALIZATIONS, given_labels
+from prumo_serve.package.terms import Fit, PackageRequest, given_labels
 
-EPILOG = """\b
+if TYPE_CHECKING:
+    from prumo_serve.package.check import Finding
+
+
+_PACKAGE_EPILOG = """\b
 Examples:
   prumo model package model --out model.tar.gz
   prumo model package mobilenet.keras --out model.tar.gz --labels cat,dog --normalization -1..1
@@ -23,7 +34,7 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@click.command(epilog=_PACKAGE_EPILOG)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -83,7 +94,7 @@ Examples:
 )
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
-def command(  # noqa: PLR0913 (one argument per option)
+def package_command(  # noqa: PLR0913 (one argument per option)
     model: Path,
     out: Path,
     name: str,
@@ -107,7 +118,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
-    wish = Wish(
+    request = PackageRequest(
         name=name,
         task=task,
         labels=given_labels(labels),
@@ -121,8 +132,78 @@ def command(  # noqa: PLR0913 (one argument per option)
         runtime=runtime,
     )
     with shown_progress() as progress:
-        manifest = make_package(model, wish, out, progress)
+        manifest = make_package(model, request, out, progress)
     if as_json:
         click.echo(manifest.model_dump_json(indent=1))
     else:
         click.echo(f"{out}: {manifest.name}, version {manifest.version}")
+
+
+_SHOW_EPILOG = """\b
+Examples:
+  prumo model show model.tar.gz
+  prumo model show model.tar.gz --card
+"""
+
+
+@click.command(epilog=_SHOW_EPILOG)
+@click.argument("package", type=click.Path(path_type=Path))
+@click.option("--card", "with_card", is_flag=True, help="Print the model card instead.")
+@click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
+def show_command(package: Path, with_card: bool, as_json: bool) -> None:
+    """Show what the packaged model PACKAGE is: what it answers, takes and was made of.
+
+    PACKAGE is an archive or a folder that `prumo model package` wrote. Every file's hash is
+    compared with the manifest; the network is not loaded.
+    """
+    with open_package(package) as opened:
+        if as_json:
+            click.echo(json.dumps(package_document(opened), indent=1))
+        elif with_card:
+            click.echo(opened.card, nl=False)
+        else:
+            table = Table(box=None, show_header=False)
+            table.add_column(no_wrap=True)
+            table.add_column(overflow="fold")
+            for name, text in shown_rows(opened):
+                table.add_row(Text(name), Text(text))
+            table_console().print(table)
+
+
+_CHECK_EPILOG = """\b
+Example:
+  prumo model check model.tar.gz
+"""
+
+
+@click.command(epilog=_CHECK_EPILOG)
+@click.argument("package", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print what was checked as JSON.")
+def check_command(package: Path, as_json: bool) -> None:
+    """Check that the packaged model PACKAGE is whole, safe, and answers.
+
+    Hashes and manifest are compared, the network is loaded by its runtime and asked with noise,
+    alone and beside another image; its heat maps too. It ends with 1 where the network does not do
+    what the manifest says, and with 2 where the package cannot be opened at all.
+    """
+    with open_package(package) as opened:
+        findings = examined(opened)
+    passed = all(finding.passed for finding in findings)
+    if as_json:
+        document = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
+        click.echo(json.dumps(document, indent=1))
+    else:
+        table_console().print(_findings_table(findings))
+    if not passed:
+        sys.exit(ExitCode.FINDINGS)
+
+
+def _findings_table(findings: tuple[Finding, ...]) -> Table:
+    table = Table(box=None, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for finding in findings:
+        mark = Text("ok", "green") if finding.passed else Text("WRONG", "bold red")
+        table.add_row(mark, Text(finding.subject), Text(finding.told))
+    return table

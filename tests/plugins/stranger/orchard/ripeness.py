@@ -8,10 +8,9 @@ from pydantic import BaseModel
 
 from prumo.report.language import Language
 from prumo_serve.classification import TASK as CLASSIFICATION
-from prumo_serve.compare.images import Truth
-from prumo_serve.compare.quality import Judged
+from prumo_serve.classification import probabilities_of
+from prumo_serve.compare.quality import Judged, Truth
 from prumo_serve.manifest import Manifest
-from prumo_serve.probability import probabilities_of
 from prumo_serve.task import Answer, PreparedImage, Task, TaskPage
 
 RIPE = 1
