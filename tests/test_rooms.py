@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parent.parent / "src"
 
 GROUND = {
+    "backoff",
     "cache",
     "errors",
+    "exit_codes",
     "files",
     "http",
     "message",

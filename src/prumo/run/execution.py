@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, StorageError, did_you_mean
-from prumo.forecast.document import read_forecast
+from prumo.errors import InputError, did_you_mean
 from prumo.results.folder import UnreadableRecordError
 from prumo.results.record import Verdict
 from prumo.run.events import Remark, RunEnded, RunStarted, StudyEnded, StudyStarted
@@ -43,8 +42,15 @@ class Selection:
 class Execution:
     """One study in one results folder: what is done, what is missing, what to do next."""
 
-    def __init__(self, study: Study, folder: ResultsFolder, selection: Selection) -> None:
+    def __init__(
+        self,
+        study: Study,
+        folder: ResultsFolder,
+        selection: Selection,
+        expected_seconds: Mapping[str, float] | None = None,
+    ) -> None:
         self._study = study
+        self._expected_seconds = expected_seconds or {}
         self._folder = folder
         self._selection = selection
         self._scenarios = select_scenarios(study, selection)
@@ -102,27 +108,18 @@ class Execution:
         return False
 
     def _beginning(self) -> StudyStarted:
+        expected = {name: [seconds] for name, seconds in self._expected_seconds.items()}
         seconds: dict[str, list[float]] = {}
         for record in self._records.values():
             if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
                 seconds.setdefault(record.scenario, []).append(record.wall_seconds)
-        seconds = self._forecast_seconds() | seconds
         return StudyStarted(
             study=self._study.name,
             results=self._folder.path,
             kept=len(self._settled_outcomes()),
             pending=tuple(self.schedule.pending()),
-            seconds=seconds,
+            seconds=expected | seconds,
         )
-
-    def _forecast_seconds(self) -> dict[str, list[float]]:
-        """What a forecast expects of each scenario's run; nothing where none can be read."""
-        try:
-            forecast = read_forecast(self._folder.path)
-        except StorageError:
-            return {}
-        rows = forecast.scenarios if forecast else ()
-        return {row.scenario: [row.run_seconds.value] for row in rows if row.run_seconds}
 
     def _read_records(self) -> dict[str, RunRecord]:
         records = {}

@@ -48,17 +48,19 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
     *,
     check: bool = True,
     executor_name: str = DEFAULT_EXECUTOR,
+    expected_seconds: Mapping[str, float] | None = None,
 ) -> StudyEnded:
     """Run what is missing of a study into a results folder.
 
     Where frameworks are compared, their networks are first proven equal, unless `check` is off.
+    For a scenario without an earlier run, `expected_seconds` is the first guess of its duration.
     """
     _refuse_imported(study)
     kind = executor_class(executor_name)
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
-        execution = Execution(study, folder, selection)
+        execution = Execution(study, folder, selection, expected_seconds)
         for remark in keep_prices(study, results):
             listener(Remark(remark))
         with closing(kind(study, folder, listener)) as executor:
