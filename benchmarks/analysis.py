@@ -23,7 +23,7 @@ import polars as pl
 
 from prumo.report.content import assemble
 from prumo.results.tables import Results
-from prumo.run.sampler.sampler import memory_bytes
+from prumo.run.sampler import memory_bytes
 from prumo.statistics.profile import resources_of, usage_by_scenario
 
 SECONDS_LIMIT = 10.0

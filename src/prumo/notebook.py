@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from prumo.forecast.document import expected_seconds
 from prumo.results import tables
 from prumo.run.events import Event, Remark, RunEnded
-from prumo.run.execution import Selection
-from prumo.run.study_run import default_results, run_study
+from prumo.run.execution import Selection, default_results, run_study
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.summary import summarise
 

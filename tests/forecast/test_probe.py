@@ -16,7 +16,7 @@ from prumo.forecast.probe import chosen_for_probe, probe
 from prumo.forecast.study_forecast import Sources, forecast_study, outlook
 from prumo.machine.machine import machine_facts
 from prumo.run.events import Activity, StudyStarted
-from prumo.run.study_run import run_study
+from prumo.run.execution import run_study
 from prumo.study import Study, load
 from support.command_study import write_study
 from support.result_factory import ResultFactory

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.backoff import Backoff
-from prumo.machine.processes import has_ended
+from prumo.machine.kernel import has_ended
 from prumo.supervise.parent_death import dies_with_parent
 
 if TYPE_CHECKING:

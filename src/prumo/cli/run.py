@@ -26,10 +26,9 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.execution import Selection
+from prumo.run.execution import Selection, default_results, missing_runs, run_study
 from prumo.run.executors import DEFAULT_EXECUTOR
 from prumo.run.schedule import Remaining
-from prumo.run.study_run import default_results, missing_runs, run_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,7 @@ from prumo.errors import DownloadError, InputError, SetupError, UnavailableError
 from prumo_retina.weights import named_arrays
 from prumo_retina.weights.files import NamedArrays
 from prumo_retina.weights.pytorch import arrays_of_pytorch
-from prumo_worker.retina.backbones.names import FACTS
+from prumo_worker.retina.backbones import FACTS
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -151,7 +151,7 @@ def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
     """Find what a user named, and say what it is.
 
     Args:
-        network: one of `prumo_worker.retina.backbones.names.NAMES`.
+        network: one of `prumo_worker.retina.backbones.NAMES`.
         source: `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
             which Keras fetches if need be), or a file.
         progress: hears what was found.

@@ -15,7 +15,7 @@ import numpy as np
 
 from prumo.errors import DataError, StorageError
 from prumo.files import write_whole
-from prumo_worker.retina.backbones.names import EVEN_PADDING
+from prumo_worker.retina.backbones import EVEN_PADDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

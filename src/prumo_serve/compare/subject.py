@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Self
 
 from prumo.errors import PrumoError
-from prumo.machine.processes import descendants
+from prumo.machine.kernel import descendants
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -16,11 +16,11 @@ import numpy as np
 from mxnet import autograd, gluon, profiler
 from mxnet.base import MXNetError
 
-from prumo_worker.clock import CompletionClock, HostClock
-from prumo_worker.failure import Unavailable
+from prumo_worker.frameworks import CompletionClock, HostClock
 from prumo_worker.frameworks.mxnet.network import Graph, Loss
 from prumo_worker.processor import gpu_facts
 from prumo_worker.profile import OperationTime
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
