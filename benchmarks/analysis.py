@@ -25,7 +25,7 @@ from prumo.report.content import assemble
 from prumo.report.language import english
 from prumo.report.sections import sections_of
 from prumo.results.tables import Results
-from prumo.run.sampler.sampler import memory_bytes
+from prumo.run.sampler import memory_bytes
 from prumo.statistics.training import resources_of, usage_by_scenario
 
 SECONDS_LIMIT = 10.0

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).parent.parent / "src"
 
 GROUND = {
+    "backoff",
     "cache",
     "errors",
+    "exit_codes",
     "files",
     "http",
     "images",
@@ -55,7 +57,7 @@ MAY_USE = {
     "prumo_worker": {"prumo_worker"},
 }
 WORKER_PARTS = {
-    "prumo_worker.conversion.drawn_images",
+    "prumo_worker.conversion.facts",
     "prumo_worker.networks",
     "prumo_worker.data.CATALOG",
     "prumo_worker.data.Card",
@@ -64,7 +66,7 @@ WORKER_PARTS = {
     "prumo_worker.frameworks.NAMES",
     "prumo_worker.journal",
     "prumo_worker.recipe",
-    "prumo_worker.predictor.frames",
+    "prumo_worker.predictor",
     "prumo_worker.processor",
 }
 

@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from prumo.supervise.backoff import Backoff
+from prumo.backoff import Backoff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

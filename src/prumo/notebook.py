@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prumo.forecast.document import expected_seconds
 from prumo.results import tables
 from prumo.run.events import Event, Remark, RunEnded
-from prumo.run.execution import Selection
-from prumo.run.study_run import default_results, run_study
+from prumo.run.execution import Selection, default_results, run_study
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.summary import summarise
 
@@ -61,7 +61,14 @@ def run(  # noqa: PLR0913 (each is an option of its own)
     """
     folder = Path(results) if results is not None else default_results(study)
     selection = Selection(tuple(scenarios), only, replications, retry_failed)
-    ended = run_study(study, folder, listener or _print_line, selection, check=check)
+    ended = run_study(
+        study,
+        folder,
+        listener or _print_line,
+        selection,
+        check=check,
+        expected_seconds=expected_seconds(folder),
+    )
     if ended.interrupted:
         raise KeyboardInterrupt
     return Results(folder)

@@ -15,8 +15,7 @@ from scipy.special import expit, softmax
 from prumo.cache import LOGS, made_folder
 from prumo.errors import StorageError
 from prumo.results.folder import LOG_FILE
-from prumo.run.worker import Environments
-from prumo.run.worker_task import WorkerError, WorkerTask, do_task
+from prumo.run.worker import Environments, WorkerError, WorkerTask, do_task
 from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
 
 if TYPE_CHECKING:

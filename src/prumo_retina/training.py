@@ -18,8 +18,7 @@ from prumo.errors import InputError
 from prumo.machine.accelerators import require_device
 from prumo.quantity import Quantity
 from prumo.results.folder import LOG_FILE
-from prumo.run.worker import Environments
-from prumo.run.worker_task import WorkerError, WorkerTask, do_task
+from prumo.run.worker import Environments, WorkerError, WorkerTask, do_task
 from prumo.study.section import describe
 from prumo_retina.dataset.data_folder import read_preparation
 from prumo_retina.dataset.manifest import read_manifest

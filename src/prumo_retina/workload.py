@@ -22,8 +22,8 @@ from prumo.study.section import (
 from prumo.study.training import batch_problems
 from prumo.study.workload import SystemText, Workload
 from prumo_worker.journal import RETINA_METRICS
-from prumo_worker.retina.backbones.names import FACTS
-from prumo_worker.retina.backbones.names import NAMES as NETWORKS
+from prumo_worker.retina.backbones import FACTS
+from prumo_worker.retina.backbones import NAMES as NETWORKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.datasets.threads import in_threads
+from prumo.datasets.source import in_threads
 from prumo.errors import DataError, InputError
 from prumo.files import file_sha256
 from prumo.images import JPEG_MARK, PNG_MARK

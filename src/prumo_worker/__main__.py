@@ -9,9 +9,8 @@ import traceback
 from importlib import import_module
 from pathlib import Path
 
-from prumo_worker.failure import TaskError, kind_of
 from prumo_worker.journal import Journal
-from prumo_worker.task import PROTOCOL, Task, read_task
+from prumo_worker.task import PROTOCOL, Task, TaskError, kind_of, read_task
 
 # Kind of task → module and function, imported only when asked for.
 KINDS = {
@@ -20,7 +19,7 @@ KINDS = {
     "retina_training": ("prumo_worker.retina.training", "train"),
     "retina_prediction": ("prumo_worker.retina.prediction", "predict"),
     "pytorch_weights": ("prumo_worker.conversion.pytorch_weights", "read"),
-    "model_conversion": ("prumo_worker.conversion.task", "convert"),
+    "model_conversion": ("prumo_worker.conversion", "convert"),
 }
 
 

@@ -1,7 +1,9 @@
-"""The vector instructions of the processor, which decide about speed everywhere.."""
+"""What the processor and the GPU say about themselves, without any framework."""
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,3 +38,17 @@ def vector_extensions(file: Path = CPU_FACTS) -> str:
     # `flags` on x86, `Features` on ARM.
     words = next((line.split()[2:] for line in lines if line.startswith(("flags", "Features"))), [])
     return " ".join(sorted(set(vector_flags(words)))) or "unknown"
+
+
+def gpu_facts() -> dict[str, str]:
+    """`name` and `driver` of the first GPU that CUDA may use; empty where none answers."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or "0"
+    query = ["--query-gpu=name,driver_version", "--format=csv,noheader", f"--id={first}"]
+    try:
+        done = subprocess.run(
+            ["nvidia-smi", *query], capture_output=True, text=True, check=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    name, _, driver = done.stdout.strip().rpartition(", ")
+    return {"name": name, "driver": driver} if name and driver else {}

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from prumo_worker.failure import Unavailable
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prumo_worker.failure import TaskError
+from prumo_worker.task import TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,13 +11,13 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from prumo_worker.data.dataset import Dataset, Feed, open_dataset
-from prumo_worker.failure import Unavailable
 from prumo_worker.frameworks import Trainer, open_trainer
 from prumo_worker.networks import Network, network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.processor import vector_extensions
 from prumo_worker.profile import function_times, profile_rows
 from prumo_worker.recipe import Recipe, read_recipe
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

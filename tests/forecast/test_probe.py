@@ -10,13 +10,13 @@ import pytest
 
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError
-from prumo.forecast.document import FORECAST_FILE, Basis
+from prumo.forecast.document import FORECAST_FILE, Basis, expected_seconds
 from prumo.forecast.observation import Kind, Subject, command_subject
 from prumo.forecast.probe import chosen_for_probe, probe
 from prumo.forecast.study_forecast import Sources, forecast_study, outlook
 from prumo.machine.machine import machine_facts
 from prumo.run.events import Activity, StudyStarted
-from prumo.run.study_run import run_study
+from prumo.run.execution import run_study
 from prumo.study import Study, load
 from support.command_study import write_study
 from support.result_factory import ResultFactory
@@ -212,7 +212,7 @@ def test_a_forecast_gives_a_run_its_first_guess_of_what_is_left(tmp_path: Path) 
     forecast = outlook(study, results, Sources(), _ignore).forecast
     heard: list[Event] = []
 
-    run_study(study, results, heard.append)
+    run_study(study, results, heard.append, expected_seconds=expected_seconds(results))
 
     (began,) = [event for event in heard if isinstance(event, StudyStarted)]
     assert began.seconds == {
@@ -226,7 +226,9 @@ def test_a_broken_forecast_does_not_keep_a_study_from_running(tmp_path: Path) ->
     results.mkdir(parents=True)
     (results / FORECAST_FILE).write_text("{")
 
-    assert run_study(study, results, _ignore).verdicts == {"finished": 1}
+    ended = run_study(study, results, _ignore, expected_seconds=expected_seconds(results))
+
+    assert ended.verdicts == {"finished": 1}
 
 
 def test_another_study_gets_another_forecast(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from prumo.foreign.table_import import TableImport, import_tables
 from prumo.foreign.table_mapping import load_mapping
 from prumo.money.study_prices import read_prices
 from prumo.results.tables import Results
-from prumo.run.study_run import missing_runs
+from prumo.run.execution import missing_runs
 from prumo.study import Study
 
 if TYPE_CHECKING:

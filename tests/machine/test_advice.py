@@ -6,8 +6,7 @@ import pytest
 
 from prumo.machine.accelerators import Gpus
 from prumo.machine.cpu import Cpu
-from prumo.machine.machine import Disk, Host, Machine, Memory
-from prumo.machine.noise import Noise, NoiseNow, Steadiness
+from prumo.machine.machine import Disk, Host, Machine, Memory, Noise, NoiseNow, Steadiness
 from prumo.report.machine import advise
 from prumo.report.warnings import MachineWarning
 

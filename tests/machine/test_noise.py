@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.machine.kernel import CpuTicks, parse_cpu_ticks, parse_pressure, read_cpu_ticks
-from prumo.machine.noise import measure_noise, noise_now, repeat_work, steadiness
+from prumo.machine.machine import measure_noise, noise_now, repeat_work, steadiness
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from prumo_serve.convert.agreement import (
     require_agreement,
 )
 from prumo_serve.manifest import NetworkFile
-from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
+from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 from support.model_packages import ColourNetwork, colour_heat_map, write_network
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from onnx import TensorProto
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
 from prumo.progress import Silent
-from prumo.run.worker_task import Terms, WorkerError
+from prumo.run.worker import Terms, WorkerError
 from prumo_serve import convert
 from prumo_serve.convert import converted
 from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, require_agreement

@@ -21,7 +21,7 @@ from prumo.money.catalog import (
     shipped_prices,
 )
 from prumo.money.price import Kind, Price, Purchase, read_table, table_text
-from prumo.study.settings import Machine
+from prumo.study.section import Machine
 
 if TYPE_CHECKING:
     from pathlib import Path

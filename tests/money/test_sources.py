@@ -13,7 +13,7 @@ from prumo.money.price import Kind, Unit
 from prumo.money.sources import find_source, read_files
 from prumo.money.sources.documents import Origin
 from prumo.plugins import PRICE_SOURCES
-from prumo.study.settings import Machine
+from prumo.study.section import Machine
 from support import price_lists as lists
 
 if TYPE_CHECKING:

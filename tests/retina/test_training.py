@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from prumo.errors import DataError, InputError, UnavailableError
 from prumo.progress import Silent
-from prumo.run.worker_task import WorkerError
+from prumo.run.worker import WorkerError
 from prumo_retina.commands.train import command
 from prumo_retina.dataset.prepare import Request, prepare
 from prumo_retina.fundus.preparation import Preparation
@@ -20,7 +20,7 @@ from prumo_retina.records import convert
 from prumo_retina.records.split import Shares
 from prumo_retina.training import TrainedModel, TrainingNews, TrainingOrder, train
 from prumo_retina.workload import RetinaParameters
-from prumo_worker.retina.backbones.names import NAMES as NETWORKS
+from prumo_worker.retina.backbones import NAMES as NETWORKS
 from support.fundus_factory import write_photographs
 from support.prepared_photographs import graded, prepared_folder
 

@@ -12,10 +12,9 @@ from prumo.plugins import EXECUTORS
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict
 from prumo.run.events import Event, Remark, RunEnded, RunStarted, StudyEnded, StudyStarted
-from prumo.run.execution import Execution, Selection, select_scenarios
+from prumo.run.execution import Execution, Selection, missing_runs, run_study, select_scenarios
 from prumo.run.executors import Executor, executor_class
 from prumo.run.executors.local import LocalExecutor
-from prumo.run.study_run import missing_runs, run_study
 from support.fake_executor import FakeExecutor
 from support.study_factory import command_study
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from prumo.environments.store import worker_path
-from prumo.run.worker_task import Terms, WorkerError, WorkerTask, do_task
+from prumo.run.worker import Terms, WorkerError, WorkerTask, do_task
 from support.shell_worker import shell_environment
 
 if TYPE_CHECKING:

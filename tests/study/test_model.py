@@ -60,7 +60,7 @@ VALID_LEVELS: dict[str, st.SearchStrategy[Any]] = {
     "image_size": st.integers(32, 128),
     "batch_size": st.integers(1, 512),
     "epochs": st.integers(1, 100),
-    "images": st.integers(512, 60_000),
+    "images": st.integers(512, 50_000),
     "optimizer": st.sampled_from(["sgd", "adam"]),
     "learning_rate": st.floats(1e-6, 10),
     "momentum": st.floats(0, 0.99),

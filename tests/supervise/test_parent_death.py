@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.machine.processes import has_ended
-from prumo.supervise.backoff import Backoff
+from prumo.backoff import Backoff
+from prumo.machine.kernel import has_ended
 from prumo.supervise.parent_death import dies_with_parent
 
 if TYPE_CHECKING:

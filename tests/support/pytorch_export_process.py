@@ -53,7 +53,7 @@ def _named(network: Any) -> Any:
 
 def _converted(folder: Path, name: str) -> dict[str, Any]:
     """What a worker tells, or why it refuses."""
-    from prumo_worker.conversion.task import convert  # noqa: PLC0415 (as above)
+    from prumo_worker.conversion import convert  # noqa: PLC0415 (as above)
     from prumo_worker.journal import Journal  # noqa: PLC0415 (as above)
     from prumo_worker.task import Task  # noqa: PLC0415 (as above)
 

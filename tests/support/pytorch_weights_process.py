@@ -20,7 +20,7 @@ def read_all(python: Path, files: dict[str, Path]) -> dict[str, Any]:
 
 def _answer(path: Path) -> Any:
     from prumo_worker.conversion.pytorch_weights import arrays_of  # noqa: PLC0415
-    from prumo_worker.failure import DataError  # noqa: PLC0415 (only here is there a PyTorch)
+    from prumo_worker.task import DataError  # noqa: PLC0415 (only here is there a PyTorch)
 
     try:
         arrays = arrays_of(path)

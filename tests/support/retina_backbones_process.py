@@ -99,7 +99,7 @@ def _keras_files(folder: Path) -> dict[str, float]:
     import keras  # noqa: PLC0415 (imports TensorFlow)
 
     from prumo_retina.weights import named_arrays  # noqa: PLC0415
-    from prumo_worker.retina.array_names import fill  # noqa: PLC0415 (imports TensorFlow)
+    from prumo_worker.retina.backbones.assembly import fill  # noqa: PLC0415 (imports TensorFlow)
 
     original = _drawn(_small_network())
     inside = keras.Sequential([original, keras.layers.Flatten(), keras.layers.Dense(1)])
@@ -119,7 +119,7 @@ def _keras_files(folder: Path) -> dict[str, float]:
 
 def _counted_layers() -> list[str]:
     """Layers without names of their own, numbered as in another process."""
-    from prumo_worker.retina.array_names import fill  # noqa: PLC0415 (imports TensorFlow)
+    from prumo_worker.retina.backbones.assembly import fill  # noqa: PLC0415 (imports TensorFlow)
 
     network = _small_network()
     names = ("conv2d_94/kernel", "conv2d_101/kernel", "batch_normalization_99/beta")
@@ -201,7 +201,7 @@ def _pixel_difference(name: str) -> float:
 
 def _refusals() -> dict[str, str]:
     """What is said of arrays that do not fit."""
-    from prumo_worker.retina.array_names import fill  # noqa: PLC0415
+    from prumo_worker.retina.backbones.assembly import fill  # noqa: PLC0415
 
     first, second = "conv2d/kernel", "conv2d_1/kernel"
     kernel = np.ones((1, 1, 3, 3))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prumo_worker.failure import Unavailable
 from prumo_worker.journal import Journal
-from prumo_worker.task import Task
+from prumo_worker.task import Task, Unavailable
 from support.framework_process import arguments, run_script, tell
 from support.retina_networks import CELL, SIZE, brightness_network
 

@@ -88,8 +88,7 @@ def _backbone(weights: str = "scratch", *, normalized: bool = True) -> Backbone:
     """A convolution and a batch normalization, the same at every call."""
     import keras  # noqa: PLC0415
 
-    from prumo_worker.retina.backbones import Backbone  # noqa: PLC0415
-    from prumo_worker.retina.backbones.names import CENTRED  # noqa: PLC0415
+    from prumo_worker.retina.backbones import CENTRED, Backbone  # noqa: PLC0415
 
     keras.utils.set_random_seed(7)
     pixels = keras.Input((SIZE, SIZE, 3))

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from prumo_worker.predictor import __main__ as predictor
-from prumo_worker.predictor.network import LOADERS, Network
+from prumo_worker.predictor.__main__ import LOADERS, Network
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -127,7 +127,7 @@ def _images(folder: Path) -> Path:
 
 
 def _main(folder_name: str) -> None:
-    from prumo_worker.conversion.task import convert  # noqa: PLC0415 (as above)
+    from prumo_worker.conversion import convert  # noqa: PLC0415 (as above)
     from prumo_worker.journal import Journal  # noqa: PLC0415 (as above)
     from prumo_worker.task import Task  # noqa: PLC0415 (as above)
 

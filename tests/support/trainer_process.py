@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prumo_worker.data.dataset import arranged
-from prumo_worker.failure import Unavailable
 from prumo_worker.frameworks import open_trainer
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.recipe import Recipe
+from prumo_worker.task import Unavailable
 from support.framework_process import arguments, run_script, tell
 from support.small_networks import CLASSES, SHAPE, small_network
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo_worker.clock import CompletionClock, HostClock
+from prumo_worker.frameworks import CompletionClock, HostClock
 from support.clock_process import time_passes
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from prumo_worker.data import CATALOG
 from prumo_worker.data.dataset import Feed, open_dataset
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

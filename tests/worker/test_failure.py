@@ -5,8 +5,8 @@ import errno
 import numpy as np
 import pytest
 
-from prumo_worker.failure import DataError, TaskError, Unavailable, kind_of
 from prumo_worker.networks import NetworkError
+from prumo_worker.task import DataError, TaskError, Unavailable, kind_of
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
-from prumo_worker.failure import Unavailable
-from prumo_worker.frameworks.layout import channels_last_weights
 from prumo_worker.networks.layer import Add, Convolution, Dense, Flatten, Rectifier
 from prumo_worker.networks.network import Layer, assemble
-from prumo_worker.networks.weights import initial_weights
+from prumo_worker.networks.weights import channels_last_weights, initial_weights
+from prumo_worker.task import Unavailable
 from support import reference_network
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo_worker.frameworks.mxnet.trainer import gpu_facts
+from prumo_worker.processor import gpu_facts
 from support.worker_process import LENET, run_worker, task
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from prumo_worker.failure import Unavailable
 from prumo_worker.profile import function_times
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

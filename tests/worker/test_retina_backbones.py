@@ -11,8 +11,8 @@ import pytest
 
 from prumo_retina.weights import named_arrays
 from prumo_retina.weights.files import write_arrays
-from prumo_worker.failure import TaskError
 from prumo_worker.retina.backbones import NAMES, build_backbone
+from prumo_worker.task import TaskError
 from support.framework_process import run_script
 from support.retina_backbones_process import APPLICATIONS, ask, compare
 from support.weight_files import onnx_model, written

@@ -7,10 +7,10 @@ import pytest
 
 from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
 from prumo_retina.scoring import referral_probability
-from prumo_worker.failure import TaskError
 from prumo_worker.retina import recipe
 from prumo_worker.retina.course import Course, begun_course, figures, quadratic_kappa, referral_odds
 from prumo_worker.retina.recipe import read_retina_recipe
+from prumo_worker.task import TaskError
 
 PARAMETERS = {
     "network": "mobilenet",

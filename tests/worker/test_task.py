@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prumo_worker.failure import TaskError
 from prumo_worker.recipe import Recipe, read_recipe
-from prumo_worker.task import read_task
+from prumo_worker.task import TaskError, read_task
 from support.worker_process import LENET, task
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from prumo_worker import train as train_module
-from prumo_worker.failure import Unavailable
 from prumo_worker.journal import TRAINING_METRICS, Journal
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.profile import OperationTime
-from prumo_worker.task import read_task
+from prumo_worker.task import Unavailable, read_task
 from prumo_worker.train import train
 from support.worker_process import LENET, journal, task
 

@@ -19,11 +19,11 @@ from prumo.run.verdict import Evidence, judge
 from prumo.statistics.training import OperationKind, operation_kind
 from prumo.supervise.guard import Ending
 from prumo_worker.data.dataset import Feed, open_dataset
-from prumo_worker.failure import Unavailable
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.processor import vector_extensions
 from prumo_worker.profile import function_times
+from prumo_worker.task import Unavailable
 from support import reference_network
 from support.reference_training import losses_of
 from support.small_networks import LAYERS, small_network

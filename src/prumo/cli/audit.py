@@ -15,7 +15,7 @@ from prumo.foreign.claims import load_claims
 from prumo.report.audit import audit_document, audit_results, print_audit
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results
-from prumo.run.study_run import default_results
+from prumo.run.execution import default_results
 from prumo.study import load
 
 

@@ -17,7 +17,7 @@ from prumo.report.equality import compared_networks, print_equality
 from prumo.report.language import english
 from prumo.results.folder import ResultsFolder
 from prumo.run.equality import check_equality
-from prumo.run.study_run import default_results
+from prumo.run.execution import default_results
 from prumo.run.workloads import open_workload
 from prumo.study import Training
 

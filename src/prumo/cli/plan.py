@@ -108,7 +108,7 @@ def _show_outlook(  # noqa: PLR0913 (as many as the options of the command)
     from prumo.forecast.study_forecast import Sources, outlook  # noqa: PLC0415
     from prumo.report.language import language as language_of  # noqa: PLC0415
     from prumo.report.outlook import outlook_document, print_outlook  # noqa: PLC0415
-    from prumo.run.study_run import default_results  # noqa: PLC0415
+    from prumo.run.execution import default_results  # noqa: PLC0415
 
     language = language_of(tag)
     folder = results or default_results(study)

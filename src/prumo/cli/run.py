@@ -14,6 +14,7 @@ from prumo.cli.console import print_json
 from prumo.cli.options import load_study, scale_option
 from prumo.exit_codes import ExitCode
 from prumo.files import json_text
+from prumo.forecast.document import expected_seconds
 from prumo.results.record import Verdict
 from prumo.run.events import (
     Activity,
@@ -25,10 +26,9 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.execution import Selection
+from prumo.run.execution import Selection, default_results, missing_runs, run_study
 from prumo.run.executors import DEFAULT_EXECUTOR
 from prumo.run.schedule import Remaining
-from prumo.run.study_run import default_results, missing_runs, run_study
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -293,7 +293,15 @@ def command(  # noqa: PLR0913 (each option is an argument)
     again += [] if check else ["--no-check"]
     again += [] if executor == DEFAULT_EXECUTOR else ["--executor", executor]
     with open_progress(again, folder, as_json=as_json) as listener:
-        ended = run_study(study, folder, listener, selection, check=check, executor_name=executor)
+        ended = run_study(
+            study,
+            folder,
+            listener,
+            selection,
+            check=check,
+            executor_name=executor,
+            expected_seconds=expected_seconds(folder),
+        )
     if ended.interrupted:
         sys.exit(ExitCode.INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):

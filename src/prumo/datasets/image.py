@@ -14,7 +14,7 @@ from PIL import Image, ImageFile
 from PIL.JpegImagePlugin import JpegImageFile
 from PIL.PngImagePlugin import PngImageFile
 
-from prumo.datasets.threads import in_threads
+from prumo.datasets.source import in_threads
 from prumo.errors import DataError
 from prumo.images import JPEG_MARK, PNG_MARK, with_8_bits
 

@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from prumo.datasets.threads import in_threads
 from prumo.errors import DataError
+from prumo.machine.cpu import read_cpu
 from prumo.machine.machine import read_memory
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None
+) -> Generator[Result]:
+    """The results in the order of the items; each thread works at most two items ahead.
+
+    By default there is one for each core that this process may use.
+    """
+    threads = threads or read_cpu().usable_cores
+    waiting: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 _BLOCK_PIXELS = 1 << 23

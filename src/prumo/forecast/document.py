@@ -136,6 +136,16 @@ def read_forecast(results: Path) -> Forecast | None:
         ) from error
 
 
+def expected_seconds(results: Path) -> dict[str, float]:
+    """How long a run of each scenario should take; nothing where no forecast can be read."""
+    try:
+        forecast = read_forecast(results)
+    except StorageError:
+        return {}
+    rows = forecast.scenarios if forecast else ()
+    return {row.scenario: row.run_seconds.value for row in rows if row.run_seconds}
+
+
 def write_forecast(results: Path, forecast: Forecast) -> None:
     """Keep a forecast in a results folder, which is made if need be."""
     path = results / FORECAST_FILE

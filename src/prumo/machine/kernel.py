@@ -1,7 +1,12 @@
-"""What the Linux kernel says in text files; a file that is absent or silent reads as None."""
+"""What Linux says in text files, None where it is silent; and the processes below a process."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import time
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,3 +73,103 @@ def parse_pressure(text: str) -> Pressure:
     words = text.split("\n", 1)[0].split()
     fields = dict(word.split("=", 1) for word in words[1:])
     return Pressure(float(fields["avg10"]), int(fields["total"]) / 1e6)
+
+
+_MOST_BYTES = 65536
+_PATIENCE_SECONDS = 10.0
+
+
+def descendants(pid: int) -> list[int]:
+    """Every process below `pid`, parents before children."""
+    if not kernel_lists_children():
+        return _psutil_descendants(pid)
+    found: list[int] = []
+    queue = [pid]
+    for parent in queue:
+        children = _children(parent)
+        found.extend(children)
+        queue.extend(children)
+    return found
+
+
+def living_descendants(pid: int) -> list[int]:
+    """The processes below `pid` that have not ended yet."""
+    return [child for child in descendants(pid) if not has_ended(child)]
+
+
+def signal_all(pids: list[int], number: signal.Signals) -> None:
+    """Send a signal to each process that is still there."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def kill_own_descendants() -> list[int]:
+    """Kill and reap everything below this process; who was still alive.
+
+    A process of another user (started by `sudo`, say) cannot be killed and is left after a while.
+    """
+    killed: dict[int, None] = {}
+    give_up = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        alive = living_descendants(os.getpid())
+        killed.update(dict.fromkeys(alive))
+        signal_all(alive, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not descendants(os.getpid()) or time.monotonic() > give_up:
+            return list(killed)
+        time.sleep(0.002)
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or ended and only waits for its parent to notice."""
+    try:
+        state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+    except FileNotFoundError:
+        return Path("/proc/self").exists()
+    except OSError:
+        return True
+    return state in {b"Z", b"X"}
+
+
+def resident_bytes(pid: int) -> int:
+    """The memory that a process holds; 0 when it is gone."""
+    try:
+        return int(_read(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+@cache
+def kernel_lists_children() -> bool:
+    """Whether this kernel lists the children of a process; few are built without it."""
+    return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called for every sample)
+            with contextlib.suppress(OSError):
+                children.extend(map(int, _read(f"/proc/{pid}/task/{task}/children").split()))
+    return children
+
+
+def _psutil_descendants(pid: int) -> list[int]:
+    import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
+
+    try:
+        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def _read(path: str) -> bytes:
+    """Read a kernel file by system calls: file objects would cost more than the kernel does."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, _MOST_BYTES)
+    finally:
+        os.close(descriptor)

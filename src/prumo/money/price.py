@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import InputError, did_you_mean
-from prumo.study.settings import PROVIDER, REGION, SKU
+from prumo.study.section import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
     from prumo.machine.accelerators import Gpus
     from prumo.machine.cpu import Cpu
-    from prumo.machine.machine import Disk, Host, Machine, Memory
-    from prumo.machine.noise import Noise, NoiseNow, Steadiness
+    from prumo.machine.machine import Disk, Host, Machine, Memory, Noise, NoiseNow, Steadiness
     from prumo.message import Message
 
 

@@ -1,30 +1,40 @@
-"""Carry out what is missing of a study, one run after the other."""
+"""Carry out a study in its results folder: what is missing, one run after the other."""
 
 from __future__ import annotations
 
 import platform
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, StorageError, did_you_mean
-from prumo.forecast.document import read_forecast
-from prumo.results.folder import UnreadableRecordError
-from prumo.results.record import Verdict
-from prumo.run.events import Remark, RunEnded, RunStarted, StudyEnded, StudyStarted
+from prumo.errors import InputError, UnequalError, did_you_mean
+from prumo.money.study_prices import keep_prices
+from prumo.results.folder import ResultsFolder, UnreadableRecordError
+from prumo.results.record import Verdict, trained_architectures
+from prumo.run.events import (
+    ListenerProgress,
+    Remark,
+    RunEnded,
+    RunStarted,
+    StudyEnded,
+    StudyStarted,
+)
+from prumo.run.executors import DEFAULT_EXECUTOR, executor_class
 from prumo.run.schedule import Outcome, Schedule, Start, unsettled
-from prumo.study import Adaptive, Rule, fingerprint
+from prumo.study import Adaptive, Imported, Rule, fingerprint
+from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
-    from prumo.results.folder import ResultsFolder
     from prumo.results.record import RunRecord
     from prumo.run.events import Listener
     from prumo.run.executors import Executor
-    from prumo.study import Scenario, Study
+    from prumo.study import Run, Scenario, Study
+    from prumo.study.network import Architecture
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,15 @@ class Selection:
 class Execution:
     """One study in one results folder: what is done, what is missing, what to do next."""
 
-    def __init__(self, study: Study, folder: ResultsFolder, selection: Selection) -> None:
+    def __init__(
+        self,
+        study: Study,
+        folder: ResultsFolder,
+        selection: Selection,
+        expected_seconds: Mapping[str, float] | None = None,
+    ) -> None:
         self._study = study
+        self._expected_seconds = expected_seconds or {}
         self._folder = folder
         self._selection = selection
         self._scenarios = select_scenarios(study, selection)
@@ -102,27 +119,18 @@ class Execution:
         return False
 
     def _beginning(self) -> StudyStarted:
+        expected = {name: [seconds] for name, seconds in self._expected_seconds.items()}
         seconds: dict[str, list[float]] = {}
         for record in self._records.values():
             if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
                 seconds.setdefault(record.scenario, []).append(record.wall_seconds)
-        seconds = self._forecast_seconds() | seconds
         return StudyStarted(
             study=self._study.name,
             results=self._folder.path,
             kept=len(self._settled_outcomes()),
             pending=tuple(self.schedule.pending()),
-            seconds=seconds,
+            seconds=expected | seconds,
         )
-
-    def _forecast_seconds(self) -> dict[str, list[float]]:
-        """What a forecast expects of each scenario's run; nothing where none can be read."""
-        try:
-            forecast = read_forecast(self._folder.path)
-        except StorageError:
-            return {}
-        rows = forecast.scenarios if forecast else ()
-        return {row.scenario: [row.run_seconds.value] for row in rows if row.run_seconds}
 
     def _read_records(self) -> dict[str, RunRecord]:
         records = {}
@@ -251,3 +259,102 @@ def _difference(was: Mapping[str, object], now: Mapping[str, object]) -> str:
         if was.get(name) != now.get(name):
             return f"{name}={was.get(name)} and is now {name}={now.get(name)}"
     return "run with another workload or under other conditions"
+
+
+EVERYTHING = Selection()
+
+UNCHECKED = (
+    "NOT CHECKED: nothing proves that the frameworks of this study train the same networks. "
+    "`prumo check` does it."
+)
+UNEQUAL = (
+    "the frameworks of this study do not train the same networks, so comparing them would mean "
+    "nothing. `prumo run --no-check` measures them all the same."
+)
+
+
+def default_results(study: Study) -> Path:
+    """Where a study's results go when nothing else is said."""
+    return Path("results") / study.name
+
+
+def run_study(  # noqa: PLR0913 (each is an option of its own)
+    study: Study,
+    results: Path,
+    listener: Listener,
+    selection: Selection = EVERYTHING,
+    *,
+    check: bool = True,
+    executor_name: str = DEFAULT_EXECUTOR,
+    expected_seconds: Mapping[str, float] | None = None,
+) -> StudyEnded:
+    """Run what is missing of a study into a results folder.
+
+    Where frameworks are compared, their networks are first proven equal, unless `check` is off.
+    For a scenario without an earlier run, `expected_seconds` is the first guess of its duration.
+    """
+    _refuse_imported(study)
+    kind = executor_class(executor_name)
+    folder = ResultsFolder(results.absolute())
+    folder.create()
+    with folder.locked(), sigterm_as_interrupt():
+        execution = Execution(study, folder, selection, expected_seconds)
+        for remark in keep_prices(study, results):
+            listener(Remark(remark))
+        with closing(kind(study, folder, listener)) as executor:
+            try:
+                if pending := execution.schedule.pending():
+                    # The data first: wrong files are reported before an environment is made.
+                    executor.prepare(pending)
+                    planned = executor.architectures(pending)
+                    _require_equality(study, planned, execution, listener, check=check)
+            except KeyboardInterrupt:
+                return execution.end(listener, interrupted=True)
+            return execution.carry_out(executor, listener)
+
+
+def missing_runs(study: Study, results: Path, selection: Selection = EVERYTHING) -> list[Run]:
+    """What `run_study` would start, without starting or writing anything."""
+    _refuse_imported(study)
+    folder = ResultsFolder(results.absolute())
+    return Execution(study, folder, selection).schedule.pending()
+
+
+def _refuse_imported(study: Study) -> None:
+    if isinstance(study.workload, Imported):
+        raise InputError(
+            f"the runs of {study.name} were imported from elsewhere: there is nothing to start. "
+            "`prumo report` and `prumo audit` read them."
+        )
+
+
+def _require_equality(
+    study: Study,
+    planned: Mapping[Architecture, Sequence[str]],
+    execution: Execution,
+    listener: Listener,
+    *,
+    check: bool,
+) -> None:
+    """Stop where frameworks differ that these runs compare, also with earlier ones."""
+    if not planned:
+        return
+    # NumPy is slow to import, and only comparisons need it.
+    from prumo.run.equality import check_equality, compared_frameworks  # noqa: PLC0415
+
+    wanted = compared_frameworks(planned, trained_architectures(execution.records))
+    if not wanted:
+        return
+    if not check:
+        listener(Remark(UNCHECKED))
+        return
+    equality = check_equality(study, wanted, execution.path, ListenerProgress(listener))
+    differences = [
+        f"{network.title}: {row.framework}: {finding}"
+        for network in equality.networks
+        for row in network.differences
+        if row.framework in wanted[network.architecture]
+        for finding in row.findings
+    ]
+    if differences:
+        raise UnequalError("\n".join([UNEQUAL, *differences]))

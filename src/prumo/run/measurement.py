@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from prumo.machine.noise import noise_now
+from prumo.machine.machine import noise_now
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, SAMPLES_FILE
 from prumo.results.record import SamplerCost
 from prumo.run.journal import Facts, facts_of, read_events

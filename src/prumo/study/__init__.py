@@ -15,8 +15,7 @@ from prumo.study.scenario import (
     round_runs,
     scenario_name,
 )
-from prumo.study.section import Level
-from prumo.study.settings import CostSettings, Machine, MeasureSettings
+from prumo.study.section import CostSettings, Level, Machine, MeasureSettings
 from prumo.study.training import Training
 from prumo.study.workload import Imported, Workload
 

@@ -27,8 +27,11 @@ from prumo.study.plan import parameter_levels, scenarios
 from prumo.study.rule import RuleSource
 from prumo.study.scenario import Order, OrderField, Replications, named_kind
 from prumo.study.section import (
+    CostSettings,
     KeyPath,
     LevelField,
+    Machine,
+    MeasureSettings,
     Problem,
     Section,
     Text,
@@ -38,7 +41,6 @@ from prumo.study.section import (
     study_error,
     written_as,
 )
-from prumo.study.settings import CostSettings, Machine, MeasureSettings
 from prumo.study.training import FrameworkName, Training, Version
 from prumo.study.workload import WorkloadField
 

@@ -6,6 +6,5 @@
   (SIGTERM, and SIGKILL after a while); `kill` ends it at once. When all is over, one line on
   standard output reports the `Ending`.
 - `parent_death`: commands that end with their parent, where a guard would be too much.
-- `backoff`: pauses between restarts or attempts.
 - `interruption`: Ctrl-C and SIGTERM, taken when nothing can be lost.
 """

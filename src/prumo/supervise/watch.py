@@ -19,7 +19,7 @@ from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 
-from prumo.machine.processes import (
+from prumo.machine.kernel import (
     descendants,
     kill_own_descendants,
     living_descendants,

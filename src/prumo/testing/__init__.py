@@ -15,13 +15,10 @@ a sentence that says what the contract is. Prumo's own implementations pass the 
 
 from __future__ import annotations
 
-from prumo.testing.command import CommandContract
-from prumo.testing.executor import ExecutorContract
+from prumo.testing.instrument import CommandContract, ExecutorContract, WorkloadContract
 from prumo.testing.model import RuntimeContract, TaskContract
-from prumo.testing.price_source import PriceSourceContract
-from prumo.testing.target import TargetContract
+from prumo.testing.service import PriceSourceContract, TargetContract
 from prumo.testing.translation import TranslationContract
-from prumo.testing.workload import WorkloadContract
 
 __all__ = [
     "CommandContract",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from prumo.errors import InputError, UnavailableError
-from prumo.machine.processes import descendants
+from prumo.machine.kernel import descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
 from prumo_endpoint.targets import NO_OPTIONS, PORT, Server, Target, TargetOptions, port_environment
 from prumo_endpoint.targets.process import cgroups_of, listening_ports, program_of

@@ -11,7 +11,7 @@ from shlex import join
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError
-from prumo.machine.processes import descendants, signal_all
+from prumo.machine.kernel import descendants, signal_all
 from prumo.supervise.guard import GuardedProcess, Order
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
 from prumo_endpoint.targets import NO_OPTIONS, Server, Target, TargetOptions, port_environment

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from prumo.cli.console import shown_progress
-from prumo_worker.retina.backbones.names import NAMES as NETWORKS
+from prumo_worker.retina.backbones import NAMES as NETWORKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from prumo.datasets.threads import in_threads
+from prumo.datasets.source import in_threads
 from prumo.errors import DataError, InputError
 from prumo.progress import SILENT, ProgressCounter
 from prumo_retina.dataset.data_folder import IMAGES_FOLDER, DataFolder

@@ -37,7 +37,7 @@ from prumo_retina.weights.files import (
     arrays_of_pytorch,
     arrays_of_safetensors,
 )
-from prumo_worker.retina.backbones.names import FACTS
+from prumo_worker.retina.backbones import FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,7 +19,7 @@ import numpy as np
 
 from prumo.errors import DataError, StorageError, UnavailableError
 from prumo.files import write_whole
-from prumo_worker.retina.backbones.names import EVEN_PADDING
+from prumo_worker.retina.backbones import EVEN_PADDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -268,13 +268,7 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
     from prumo.environments.frameworks import find_framework  # noqa: PLC0415
     from prumo.environments.store import existing  # noqa: PLC0415
     from prumo.machine.machine import read_memory  # noqa: PLC0415
-    from prumo.run.worker_task import (  # noqa: PLC0415
-        Terms,
-        WorkerError,
-        WorkerMemoryError,
-        WorkerTask,
-        do_task,
-    )
+    from prumo.run.worker import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task  # noqa: PLC0415
 
     environment = existing(find_framework("pytorch"))
     if environment is None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from prumo.errors import PrumoError
-from prumo.machine.processes import descendants
+from prumo.machine.kernel import descendants
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_interval
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from prumo_serve.convert.agreement import (
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
 from prumo_serve.source import FORMATS
 from prumo_serve.source.onnx_file import checked_model, facts, onnx_module, write_one_file
-from prumo_worker.conversion.drawn_images import ANY_PIXELS, RAW_PIXELS, drawn_images
+from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
 from prumo_serve.runtimes import NetworkError, Runtime
 from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
-from prumo_worker.predictor.frames import Frame, read_frame, write_frame
+from prumo_worker.predictor import Frame, read_frame, write_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo.supervise.backoff import Backoff
+from prumo.backoff import Backoff
 from prumo_serve.classification import probabilities_of
 from prumo_serve.manifest import MANIFEST_FILE
 from prumo_serve.package.archive import require_unchanged

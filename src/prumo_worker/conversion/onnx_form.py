@@ -11,7 +11,7 @@ import tensorflow as tf
 import tf2onnx
 from tf2onnx import optimizer, tf_loader, tfonnx
 
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,12 +22,12 @@ from prumo_worker.conversion.facts import (
     require_classes,
     write_reference,
 )
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_worker.conversion.task import Request
+    from prumo_worker.conversion import Request
     from prumo_worker.journal import Journal
 
 ONNX_FILE = "network.onnx"

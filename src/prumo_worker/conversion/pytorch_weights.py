@@ -20,7 +20,7 @@ os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
 import numpy as np
 import torch
 
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from prumo_worker.journal import Journal

@@ -30,11 +30,11 @@ from prumo_worker.conversion.tensorflow_function import (
     write_for_litert,
     write_for_tensorflow,
 )
-from prumo_worker.failure import DataError
-from prumo_worker.frameworks.tensorflow.build import memory_errors
+from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, last_feature_map, scores_network
 from prumo_worker.retina.prediction import load_network
 from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from prumo_worker.conversion.task import Request
+    from prumo_worker.conversion import Request
     from prumo_worker.journal import Journal
 
 

@@ -12,12 +12,12 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from prumo_worker.conversion.facts import NetworkFacts, image_shape, kind_of_output, require_classes
-from prumo_worker.failure import DataError, TaskError
+from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from prumo_worker.conversion.task import Request
+    from prumo_worker.conversion import Request
 
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from prumo_worker.data import CATALOG, GENERATED
 from prumo_worker.data.prepared import PreparedImages, read_prepared
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

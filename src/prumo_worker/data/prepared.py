@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prumo_worker.failure import DataError
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from prumo_worker.networks.layer import OPERATIONS, NetworkError, Operation
-from prumo_worker.networks.layer.operation import hint, not_negative
 from prumo_worker.networks.network import Layer
+from prumo_worker.networks.operation import hint, not_negative
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from prumo_worker.networks.layer import NetworkError, Operation, Shape, describe
-from prumo_worker.networks.layer.operation import hint, not_negative
+from prumo_worker.networks.operation import hint, not_negative
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,9 +1,10 @@
-"""Initial weights from a seed, the same numbers for every framework.
+"""A network's weights: the same initial numbers for every framework, in the layout that it wants.
 
 Arrays are float32 and named `layer.weight` and `layer.bias`; a batch normalisation also has its
 running `layer.mean` and `layer.variance`. A convolution's weights are laid out
 as (outputs, inputs of a group, height, width), a dense layer's as (outputs, inputs); a dense layer
-after an image reads it channel by channel, row by row. A framework with another layout transposes.
+after an image reads it channel by channel, row by row. `channels_last_weights` is
+the layout of frameworks that keep the channels of an image last.
 """
 
 from __future__ import annotations
@@ -14,9 +15,15 @@ from zlib import crc32
 
 import numpy as np
 
+from prumo_worker.networks.layer import Convolution, Dense, Flatten
+from prumo_worker.task import Unavailable
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prumo_worker.networks.layer import Shape
     from prumo_worker.networks.network import Network
+
 
 _CHUNK = 1 << 20
 # The parts of a batch normalisation that are one at first: its scale and its running variance.
@@ -53,3 +60,48 @@ def _he_normal(shape: Shape, seed: int, name: str) -> np.ndarray:
         part = values[start : start + _CHUNK]
         part[:] = generator.standard_normal(part.size) * deviation
     return values.reshape(shape)
+
+
+def channels_last_weights(
+    network: Network, weights: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """The same arrays as views, for images of (height, width, channels).
+
+    Convolutions become (height, width, inputs of a group, outputs), dense layers (inputs,
+    outputs); behind a flattened image their inputs come in the order height, width, channel.
+    """
+    turned = dict(weights)
+    images = _flattened_images(network)
+    for node in network.nodes:
+        name = f"{node.name}.weight"
+        if isinstance(node.operation, Convolution):
+            turned[name] = weights[name].transpose(2, 3, 1, 0)
+        elif isinstance(node.operation, Dense):
+            turned[name] = _dense(weights[name], images.get(node.inputs[0]))
+    return turned
+
+
+def _dense(weight: np.ndarray, image: Shape | None) -> np.ndarray:
+    if image is None:
+        return weight.T
+    outputs, inputs = weight.shape
+    return weight.reshape(outputs, *image).transpose(2, 3, 1, 0).reshape(inputs, outputs)
+
+
+def _flattened_images(network: Network) -> dict[str, Shape]:
+    """For each value that is a flattened image, the image's shape; activations keep its order."""
+    images: dict[str, Shape] = {}
+    for node in network.nodes:
+        if isinstance(node.operation, Flatten):
+            images[node.name] = node.input_shapes[0]
+        elif not isinstance(node.operation, Dense):
+            origins = {images.get(source) for source in node.inputs}
+            if len(origins) > 1:
+                raise Unavailable(
+                    f"layer {node.name} joins a flattened image and another vector, whose orders "
+                    "differ where channels come last"
+                )
+            (origin,) = origins
+            if origin is not None:
+                images[node.name] = origin
+    return images

@@ -14,7 +14,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.failure import DataError, TaskError
 from prumo_worker.retina.learner import Answers, Learner, classes_of
 from prumo_worker.retina.network import (
     FeatureScale,
@@ -27,6 +26,7 @@ from prumo_worker.retina.network import (
 )
 from prumo_worker.retina.photographs import judged_batches, training_batches
 from prumo_worker.retina.strategy import processor
+from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,10 +8,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.failure import DataError
-from prumo_worker.frameworks.tensorflow.build import memory_errors
+from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.retina.network import SCORES_LAYER
 from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

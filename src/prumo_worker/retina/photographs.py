@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from prumo_worker.data.dataset import generated_images
-from prumo_worker.failure import DataError
 from prumo_worker.retina.recipe import GRADE_COUNT, REFERABLE_FROM
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,11 +17,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.failure import DataError, TaskError
-from prumo_worker.frameworks.tensorflow.build import memory_errors
+from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.recipe import ParameterReader
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, scores_network
 from prumo_worker.retina.strategy import place
+from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prumo_worker.failure import TaskError
 from prumo_worker.recipe import DEVICES, PRECISIONS, ParameterReader
+from prumo_worker.task import TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prumo_worker.failure import DataError
 from prumo_worker.retina.course import figures
 from prumo_worker.retina.fitting import Fitted, Fitting, Stage
 from prumo_worker.retina.photographs import generate_photographs, joined, read_photographs
+from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from prumo_worker.failure import TaskError, Unavailable
+from prumo_worker.task import TaskError, Unavailable
 
 if TYPE_CHECKING:
     from prumo_worker.retina.recipe import RetinaRecipe

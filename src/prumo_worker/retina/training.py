@@ -19,8 +19,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 import keras
 import numpy as np
 
-from prumo_worker.failure import TaskError
-from prumo_worker.frameworks.tensorflow.build import build_facts, memory_errors, versions
+from prumo_worker.frameworks.tensorflow import build_facts, memory_errors, versions
 from prumo_worker.processor import vector_extensions
 from prumo_worker.retina.approaches import FineTuning, FrozenBackbone
 from prumo_worker.retina.backbones import build_backbone
@@ -35,6 +34,7 @@ from prumo_worker.retina.stages import (
     train_split,
 )
 from prumo_worker.retina.strategy import open_placement
+from prumo_worker.task import TaskError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.sampler import Clock, Table, columns_of, sample
+from prumo.run.sampler import Clock, Table, columns_of, sample
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo.run.sampler.sampler import Tally
+    from prumo.run.sampler import Tally
     from prumo.run.sampler.sensors import Sensor
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from prumo.run.sampler.sampler import Schedule
+from prumo.run.sampler import Schedule
 
 
 def test_small_delays_do_not_add_up() -> None:

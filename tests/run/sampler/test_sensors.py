@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prumo.run.sampler import open_tree
 from prumo.run.sampler.sensors import (
     OtherMemory,
     OtherProcessor,
@@ -18,7 +19,6 @@ from prumo.run.sampler.sensors import (
     open_pressure,
     open_processor,
 )
-from prumo.run.sampler.tree import open_tree
 from support.fakes_machine import FakeGpu, fake_nvml
 
 if TYPE_CHECKING:

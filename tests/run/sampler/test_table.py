@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.sampler import Table
+from prumo.run.sampler import Table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler.tree import Tree, _ProcTree, _PsutilTree
+from prumo.run.sampler import Tree, _ProcTree, _PsutilTree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ from prumo.money.sources.documents import (
     read_json,
     spelt,
 )
-from prumo.study.settings import REGION, SKU
+from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

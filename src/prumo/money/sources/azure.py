@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from prumo.errors import DownloadError, InputError
 from prumo.money.price import Price, Purchase
 from prumo.money.sources.documents import Document, Origin, Request, fetch_json, read_json, spelt
-from prumo.study.settings import REGION, SKU
+from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -26,7 +26,7 @@ from prumo.money.sources.documents import (
     fetch_json,
     spelt,
 )
-from prumo.study.settings import PROVIDER, REGION, SKU
+from prumo.study.section import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

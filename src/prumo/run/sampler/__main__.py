@@ -8,13 +8,14 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prumo.run.sampler.sampler import (
+from prumo.run.sampler import (
     Clock,
     ControllerPipe,
     Table,
     columns_of,
     cpu_seconds,
     memory_bytes,
+    open_tree,
     sample,
 )
 from prumo.run.sampler.sensors import (
@@ -24,7 +25,6 @@ from prumo.run.sampler.sensors import (
     open_pressure,
     open_processor,
 )
-from prumo.run.sampler.tree import open_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from prumo_worker.failure import Unavailable
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from prumo_worker.frameworks import Trainer

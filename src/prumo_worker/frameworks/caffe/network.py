@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import caffe
 from caffe.proto.caffe_pb2 import LayerParameter, NetParameter, PoolingParameter, SolverParameter
 
-from prumo_worker.failure import Unavailable
 from prumo_worker.networks import layer
-from prumo_worker.networks.layer.windows import rounded_up
+from prumo_worker.networks.layer import rounded_up
 from prumo_worker.networks.network import IMAGE
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from prumo_worker.networks import Network
-    from prumo_worker.networks.layer.windows import Pooling
+    from prumo_worker.networks.layer import Pooling
     from prumo_worker.networks.network import Node
     from prumo_worker.recipe import Recipe
 

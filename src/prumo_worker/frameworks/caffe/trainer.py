@@ -18,11 +18,11 @@ import caffe
 import numpy as np
 from google.protobuf.text_format import MessageToString
 
-from prumo_worker.clock import HostClock
-from prumo_worker.failure import Unavailable
+from prumo_worker.frameworks import HostClock
 from prumo_worker.frameworks.caffe.network import LABELS, count, describe, load, solver_parameter
 from prumo_worker.networks.network import IMAGE
 from prumo_worker.profile import OperationTime
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -3,16 +3,255 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
+import jaxlib
+import numpy as np
+from jax import nn
+from jax import numpy as jnp
 
-from prumo_worker.failure import Unavailable
-from prumo_worker.frameworks.jax.trainer import DeviceJax, Jax
+from prumo_worker.frameworks import CompletionClock, HostClock
+from prumo_worker.frameworks.jax.network import Graph
+from prumo_worker.frameworks.jax.optimizer import LossScale, Memory, first_scale, optimizer
+from prumo_worker.frameworks.jax.profile import operation_times
+from prumo_worker.networks.weights import channels_last_weights
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prumo_worker.frameworks.jax.network import Arrays
     from prumo_worker.networks import Network
+    from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
+
+
+_POOL = "tf_XLAEigen"
+"""How XLA names the threads that it computes with on the processor."""
+
+
+def versions(place: jax.Device) -> dict[str, str]:
+    """JAX's version, and those of the libraries it computes with."""
+    found = {"jax": jax.__version__, "jaxlib": jaxlib.__version__, "numpy": np.__version__}
+    if place.platform != "cpu":
+        found[place.platform] = place.client.platform_version.replace("\n", "; ")
+    return found
+
+
+def build_facts(place: jax.Device) -> dict[str, str]:
+    """What compiles for which device, and with which options of the user's."""
+    return {
+        "compiler": "XLA",
+        "platform": str(place.platform),
+        "runtime": str(place.client.runtime_type),
+        "matmul_precision": str(jax.config.jax_default_matmul_precision or "default"),
+        "xla_flags": os.environ.get("XLA_FLAGS") or "none",
+    }
+
+
+def pool_threads() -> int:
+    """The threads in XLA's pool, as the kernel lists them."""
+    return sum(
+        _thread_name(thread).startswith(_POOL) for thread in Path("/proc/self/task").iterdir()
+    )
+
+
+def _thread_name(thread: Path) -> str:
+    try:
+        return (thread / "comm").read_text(encoding="utf-8")
+    except OSError:
+        return ""  # It has ended since it was listed.
+
+
+_NUMBER_FORMATS = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16}
+
+Pair = tuple[jax.Array, jax.Array]
+
+
+class Carried(NamedTuple):
+    """All that goes from one step to the next, in memory that each step takes over."""
+
+    weights: Arrays
+    state: Arrays
+    memory: Memory
+    rate: jax.Array
+    steps: jax.Array
+    loss_scale: LossScale | None
+
+
+class Jax:
+    """A trainer on the processor.
+
+    JAX copies and computes in the background here too. A mark waits for it, so that the time of a
+    step is not taken for that of the next one's data.
+
+    The whole step is one compiled function. Weights are fp32 in every precision; images and what
+    is computed of them are in the recipe's.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, place: jax.Device) -> None:
+        self.device = "cpu"
+        self.threads = pool_threads()
+        self.versions: Mapping[str, str] = versions(place)
+        self.build: Mapping[str, str] = build_facts(place)
+        self.layout = "NHWC"
+        self._clock: HostClock | CompletionClock = HostClock()
+        self._latest: Pair | tuple[()] = ()
+        self._network = network
+        self._recipe = recipe
+        self._place = place
+        self._number_format = _NUMBER_FORMATS[recipe.precision]
+        self._graph = Graph(network)
+        self._optimizer = optimizer(recipe)
+        self._carried: Carried | None = None
+        self._step = jax.jit(self._train, donate_argnums=0)
+        self._infer = jax.jit(self._answer)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in all weights and state that are loaded."""
+        arrays = () if self._carried is None else (self._carried.weights, self._carried.state)
+        return sum(array.size for array in jax.tree.leaves(arrays))
+
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Copy the weights in; the optimizer and the dropped values begin anew."""
+        turned = channels_last_weights(self._network, weights)
+        placed = {
+            name: jax.device_put(np.array(array), self._place) for name, array in turned.items()
+        }
+        trained = {name: placed[name] for name in self._graph.trained}
+        self._carried = jax.device_put(
+            Carried(
+                weights=trained,
+                state={name: placed[name] for name in self._graph.state},
+                memory=self._optimizer.fresh(trained),
+                rate=jnp.float32(self._recipe.learning_rate),
+                steps=jnp.int32(0),
+                loss_scale=first_scale() if self._recipe.precision == "fp16" else None,
+            ),
+            self._place,
+        )
+
+    def set_learning_rate(self, rate: float) -> None:
+        """A value that is carried, so that nothing is compiled anew."""
+        if self._carried is not None:
+            placed = jax.device_put(jnp.float32(rate), self._place)
+            self._carried = self._carried._replace(rate=placed)
+
+    def batch(self, images: np.ndarray, labels: np.ndarray) -> Pair:
+        """Arrays on the device, labels in the 32 bits that JAX counts with."""
+        pair: Pair = jax.device_put((images, labels.astype(np.int32)), self._place)
+        self._latest = pair
+        return pair
+
+    def step(self, batch: Pair) -> Pair:
+        """One update, asked for and not waited for."""
+        outcome: Pair
+        self._carried, outcome = self._step(self._carried, *batch)
+        self._latest = outcome
+        return outcome
+
+    def scores(self, images: np.ndarray) -> np.ndarray:
+        """Scores as the trained network would answer."""
+        return np.asarray(self._infer(self._carried, jax.device_put(images, self._place)))
+
+    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
+        """When the latest batch is placed and the latest step is done, all of it."""
+        latest = (self._latest, self._carried)
+        return self._clock.mark(lambda: jax.block_until_ready(latest))
+
+    def spans(self, marks: Sequence[Any]) -> list[float]:
+        """Seconds between marks."""
+        return self._clock.spans(marks)
+
+    def fetch(self, outcomes: Sequence[Pair]) -> tuple[list[float], int]:
+        """Bring losses and counts to the host."""
+        losses, right = zip(*jax.device_get(outcomes))
+        return [float(loss) for loss in losses], int(sum(right))
+
+    def profile(self, batches: Sequence[Pair]) -> list[OperationTime]:
+        """Operations by the time that XLA's program spent on them."""
+
+        def steps() -> None:
+            self.fetch([self.step(batch) for batch in batches])
+
+        programs = [self._step.lower(self._carried, *batch).compile() for batch in batches]
+        return operation_times(steps, [program.as_text() for program in programs])
+
+    def _train(
+        self, carried: Carried, images: jax.Array, labels: jax.Array
+    ) -> tuple[Carried, Pair]:
+        steps = carried.steps + 1
+        key = jax.random.fold_in(jax.random.key(self._recipe.seed), steps)
+        scale = 1.0 if carried.loss_scale is None else carried.loss_scale.value
+
+        def scaled_loss(weights: Arrays) -> tuple[jax.Array, tuple[jax.Array, jax.Array, Arrays]]:
+            outputs, state = self._graph.outputs(
+                {**weights, **carried.state},
+                images.astype(self._number_format),
+                training=True,
+                key=key if self._recipe.dropout else None,
+            )
+            loss = self._loss(outputs, labels)
+            return loss * scale, (loss, outputs[0], state)
+
+        gradients, (loss, scores, state) = jax.grad(scaled_loss, has_aux=True)(carried.weights)
+        weights, memory, loss_scale = self._update(carried, gradients)
+        right = (scores.argmax(axis=1) == labels).sum()
+        return Carried(weights, state, memory, carried.rate, steps, loss_scale), (loss, right)
+
+    def _loss(self, outputs: Sequence[jax.Array], labels: jax.Array) -> jax.Array:
+        loss, *heads = (
+            -jnp.take_along_axis(nn.log_softmax(scores), labels[:, None], axis=1).mean()
+            for scores in outputs
+        )
+        for auxiliary, head in zip(self._network.auxiliary, heads):
+            loss += auxiliary.weight * head
+        return loss
+
+    def _update(
+        self, carried: Carried, gradients: Arrays
+    ) -> tuple[Arrays, Memory, LossScale | None]:
+        """The optimizer's step; in half precision it is left out after an overflow."""
+        loss_scale = carried.loss_scale
+        if loss_scale is None:
+            return (*self._updated(carried, gradients), None)
+        gradients = {name: slope / loss_scale.value for name, slope in gradients.items()}
+        finite = jnp.stack([jnp.isfinite(slope).all() for slope in gradients.values()]).all()
+        before = (carried.weights, carried.memory)
+        after = self._updated(carried, gradients)
+        chosen = jax.tree.map(lambda new, old: jnp.where(finite, new, old), after, before)
+        return (*chosen, loss_scale.after(finite))
+
+    def _updated(self, carried: Carried, gradients: Arrays) -> tuple[Arrays, Memory]:
+        weights, memory = carried.weights, carried.memory
+        return self._optimizer.update(weights, gradients, memory, carried.rate)
+
+    def _answer(self, carried: Carried, images: jax.Array) -> jax.Array:
+        arrays = {**carried.weights, **carried.state}
+        pictures = images.astype(self._number_format)
+        (scores, *_), _ = self._graph.outputs(arrays, pictures, training=False)
+        return scores
+
+
+class DeviceJax(Jax):
+    """A trainer on a GPU or TPU, which works on while Python goes ahead.
+
+    JAX has no events in a device's queue, so marks are the moments at which a thread saw that the
+    work before them was done; nobody else waits for it.
+    """
+
+    def __init__(self, network: Network, recipe: Recipe, place: jax.Device) -> None:
+        super().__init__(network, recipe, place)
+        self.device = str(place.device_kind)
+        self._clock = CompletionClock()
+
+    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
+        """When the latest work is done; what it carried is the next step's by then."""
+        latest = self._latest
+        return self._clock.mark(lambda: jax.block_until_ready(latest))
 
 
 def open_trainer(network: Network, recipe: Recipe, threads: int) -> Jax:

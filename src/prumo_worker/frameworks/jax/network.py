@@ -13,7 +13,7 @@ from jax import lax, nn
 from jax import numpy as jnp
 
 from prumo_worker.networks import layer
-from prumo_worker.networks.layer.windows import Margin, cells_inside, margins
+from prumo_worker.networks.layer import Margin, cells_inside, margins
 from prumo_worker.networks.network import IMAGE
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import mxnet as mx
 from mxnet.gluon import HybridBlock, nn
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-from prumo_worker.failure import Unavailable
 from prumo_worker.networks import layer
-from prumo_worker.networks.layer.windows import rounded_up
+from prumo_worker.networks.layer import rounded_up
 from prumo_worker.networks.network import IMAGE
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mxnet.gluon import Parameter
 
     from prumo_worker.networks import Network
-    from prumo_worker.networks.layer.windows import Pooling
+    from prumo_worker.networks.layer import Pooling
     from prumo_worker.networks.network import Node
 
 

@@ -6,8 +6,6 @@ import ctypes
 import json
 import math
 import mmap
-import os
-import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +16,11 @@ import numpy as np
 from mxnet import autograd, gluon, profiler
 from mxnet.base import MXNetError
 
-from prumo_worker.clock import CompletionClock, HostClock
-from prumo_worker.failure import Unavailable
+from prumo_worker.frameworks import CompletionClock, HostClock
 from prumo_worker.frameworks.mxnet.network import Graph, Loss
+from prumo_worker.processor import gpu_facts
 from prumo_worker.profile import OperationTime
+from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -64,20 +63,6 @@ def plain_errors() -> Iterator[None]:
         yield
     except MXNetError as error:
         raise MXNetError(str(error).strip().rpartition("\n")[2]) from error
-
-
-def gpu_facts() -> dict[str, str]:
-    """The `name` and the `driver` of the first GPU that CUDA may use; nothing where none tells."""
-    first = os.environ.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0] or "0"
-    query = ["--query-gpu=name,driver_version", "--format=csv,noheader", f"--id={first}"]
-    try:
-        done = subprocess.run(
-            ["nvidia-smi", *query], capture_output=True, text=True, check=True, timeout=30
-        )
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    name, _, driver = done.stdout.strip().rpartition(", ")
-    return {"name": name, "driver": driver} if name and driver else {}
 
 
 _STATIC = {"static_alloc": True, "static_shape": True}

@@ -10,10 +10,10 @@ from zlib import crc32
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.frameworks.layout import channels_last_weights
 from prumo_worker.networks import layer
-from prumo_worker.networks.layer.windows import cells_inside, margins
+from prumo_worker.networks.layer import cells_inside, margins
 from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks.weights import channels_last_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

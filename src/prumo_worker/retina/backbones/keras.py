@@ -14,8 +14,8 @@ from typing import Any
 
 import keras
 
-from prumo_worker.failure import Unavailable
-from prumo_worker.retina.backbones.names import CAFFE, CENTRED, IMAGENET, Normalization
+from prumo_worker.retina.backbones import CAFFE, CENTRED, IMAGENET, Normalization
+from prumo_worker.task import Unavailable
 
 
 @dataclass(frozen=True)
