@@ -277,7 +277,7 @@ def test_runs_equally_far_from_their_median_do_not_tell_whether_spreads_differ()
 def test_normal_residuals_of_one_spread_pass_the_checks() -> None:
     found = variation(study(seconds, replications=10), list(LEVELS), "train_seconds")
 
-    assert said(found, "Nothing speaks against")
+    assert said(found, "No evidence against")
 
 
 def test_a_few_runs_far_away_are_told_as_residuals_that_are_not_normal() -> None:
