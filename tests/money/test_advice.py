@@ -157,7 +157,7 @@ def test_single_runs_are_ranked_and_nothing_is_called_sure() -> None:
 
     assert advice.choice is not None
     assert (advice.choice.scenario, advice.keeps_surely) == ("C1", False)
-    assert "one run cannot tell" in said[1]
+    assert "one run cannot show how reliable" in said[1]
     assert said[-1] == "Over the limit in their only run (uncertain): C2."
 
 

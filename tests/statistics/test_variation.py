@@ -243,7 +243,7 @@ def test_many_runs_of_a_full_study_keep_interactions_within_bounds() -> None:
     found = variation(runs, list(factors), "train_seconds")
 
     assert max(len(row.term) for row in found.rows) == 2
-    assert said(found, "too many to be told")
+    assert said(found, "too many to be reported")
 
 
 @pytest.mark.filterwarnings("error")
