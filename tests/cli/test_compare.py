@@ -74,6 +74,8 @@ def test_money_is_compared_where_the_results_have_prices(compare: Prumo, results
     told = compare(results, "--factor", "framework", "--metric", "cost_usd")
     assert told.stdout.startswith("tensorflow costs 1.2"), told.stderr
     assert "more expensive" in told.stdout
+    document = compare(results, "--factor", "framework", "--metric", "cost_usd", "--json").stdout
+    assert '"dearer"' in document or '"cheaper"' in document
 
 
 def test_the_answer_is_told_in_portuguese_with_a_decimal_comma(
