@@ -1,4 +1,4 @@
-"""How fast and for how much money a neural network trains, and how sure that is.
+"""How fast and at what cost a neural network trains and answers, and how certain that is.
 
 The same as the command line, from Python:
 

@@ -42,7 +42,7 @@ def test_a_factor_is_compared_in_a_sentence_and_a_table(compare: Prumo, results:
     sentence, *table = told.stdout.splitlines()
     assert sentence.startswith("pytorch is 1.29")
     assert (
-        "times as fast as tensorflow, on average over 2 combinations: surely faster in 2"
+        "times as fast as tensorflow, on average over 2 combinations: clearly faster in 2"
         in sentence
     )
     assert any(line.split()[:1] == ["32"] and line.split()[-1] == "faster" for line in table)
@@ -73,7 +73,9 @@ def test_money_is_compared_where_the_results_have_prices(compare: Prumo, results
     write_prices(results, Prices(made=date(2026, 11, 15), rates={"": rate(0.526)}))
     told = compare(results, "--factor", "framework", "--metric", "cost_usd")
     assert told.stdout.startswith("tensorflow costs 1.2"), told.stderr
-    assert "dearer" in told.stdout
+    assert "more expensive" in told.stdout
+    document = compare(results, "--factor", "framework", "--metric", "cost_usd", "--json").stdout
+    assert '"dearer"' in document or '"cheaper"' in document
 
 
 def test_the_answer_is_told_in_portuguese_with_a_decimal_comma(

@@ -352,8 +352,8 @@ def test_advice_names_choice_runner_up_and_how_sure_it_is(priced_folder: Path) -
     said = _told(advise.command, priced_folder, "--deadline", "2h", "--budget", "5USD").splitlines()
 
     assert said[0].startswith("The cheapest is C3 (gpu · pytorch): ")
-    assert "Its next run keeps the deadline of 2 h with a chance of more than 99.9 %." in said
-    assert "Its next run keeps the budget of $5.00 with a chance of more than 99.9 %." in said
+    assert "Its next run meets the deadline of 2 h with a probability of more than 99.9 %." in said
+    assert "Its next run meets the budget of $5.00 with a probability of more than 99.9 %." in said
     assert any(line.startswith("The runner-up is C4 (gpu · tensorflow): ") for line in said)
     assert any("gpu costs 3.2 times less than cpu" in line for line in said)
 
@@ -379,8 +379,8 @@ def test_advice_by_speed_needs_no_price(folder: Path) -> None:
 def test_advice_for_more_epochs_says_what_it_takes_for_granted(priced_folder: Path) -> None:
     said = _told(advise.command, priced_folder, "--epochs", 400, "--deadline", "1h")
 
-    assert "Reckoned for 400 epochs" in said
-    assert said.startswith("No configuration is likely to keep to what is asked.")
+    assert "Computed for 400 epochs" in said
+    assert said.startswith("No configuration is likely to meet the limits.")
 
 
 def test_advice_answers_for_every_work_by_itself(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_a_page_that_is_asked_for_as_a_format_goes_to_a_folder_too(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--lang", "de"], "no report is told in 'de': known: en, pt-BR"),
+        (["--lang", "de"], "reports are not available in 'de': known: en, pt-BR"),
         (["--format", "docx"], "'docx' is not one of"),
         (["--out", "."], "is a folder"),
         (["--format", "csv", "--out", "{folder}/study.yaml"], "is a file"),

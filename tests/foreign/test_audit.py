@@ -138,7 +138,7 @@ def test_the_opposite_of_what_the_data_say_is_contradicted(
     found = audited(tmp_path, of={"device": "cpu"}, than={"device": "gpu"}, **statement)
     assert found.judgement is Judgement.CONTRADICTED
     assert verdict_text(found, english()).startswith(
-        "contradicted: the data surely say the opposite"
+        "contradicted: the data clearly show the opposite"
     )
 
 
@@ -146,10 +146,10 @@ def test_an_ordering_that_the_data_cannot_tell_is_not_supported(tmp_path: Path) 
     wide = scenarios((-0.9, 0.0, 0.9))
     one, other = {"device": "cpu", "batch": 1}, {"batch": 2}
     found = audited(tmp_path, wide, of=one, than=other, ordering="more")
-    assert verdict_text(found, english()) == "not supported: the data do not tell the two apart"
+    assert verdict_text(found, english()) == "not supported: the data show no clear difference"
     single = audited(tmp_path, scenarios((0.0,)), of=one, than=other, ordering="more")
     assert verdict_text(single, english()) == (
-        "not supported: a single value on one side leaves no telling"
+        "not supported: a single value on one side allows no test"
     )
 
 
@@ -256,7 +256,11 @@ def test_a_single_run_has_no_standard_deviation(tmp_path: Path) -> None:
     [
         ((0.0,), {}, "a single run has no standard deviation"),
         ((0.0, 0.0), {}, "not everything is above zero, so there is no ratio"),
-        ((-1.0, 1.0), {"C1": {"train_seconds": Spread(n=5)}}, "what was published does not tell"),
+        (
+            (-1.0, 1.0),
+            {"C1": {"train_seconds": Spread(n=5)}},
+            "the published figures do not include",
+        ),
     ],
 )
 def test_spreads_that_are_not_there_or_zero_have_no_ratio(
@@ -282,7 +286,9 @@ def test_a_published_summary_is_judged_by_its_own_spread(tmp_path: Path) -> None
     found = audited(tmp_path, known, of=CPU1, standard_deviation="2.0")
     assert found.judgement is Judgement.AGREES
     median = audited(tmp_path, known, of=CPU1, median="100")
-    assert verdict_text(median, english()) == "not supported: what was published does not tell it"
+    assert (
+        verdict_text(median, english()) == "not supported: the published figures do not include it"
+    )
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_runs_that_do_not_tell_two_apart_lead_to_no_claim() -> None:
     assert advice.choice.scenario == "C1"
     assert advice.runner_up is not None
     assert 0.5 < (advice.runner_up.chance_better or 0) < 0.9
-    assert "These runs do not tell C1 and C2 apart in cost" in _said(advice)[2]
+    assert "These runs show no clear difference in cost between C1 and C2" in _said(advice)[2]
 
 
 def test_limits_leave_out_what_misses_them_and_say_how_surely() -> None:
@@ -100,12 +100,11 @@ def test_limits_leave_out_what_misses_them_and_say_how_surely() -> None:
 
     assert [one.scenario for one in advice.ranking] == ["big"]
     assert advice.keeps_surely
-    assert "Its next run keeps the deadline of 200 s with a chance of more than 99.9 %." in said
-    assert "No other keeps to what is asked as surely." in said
     assert (
-        "Surely beyond the deadline of 200 s, each with a chance of at least 95 %: gpu, cpu."
-        in said
+        "Its next run meets the deadline of 200 s with a probability of more than 99.9 %." in said
     )
+    assert "No other configuration meets the limits as reliably." in said
+    assert "Over the deadline of 200 s with at least 95 % probability: gpu, cpu." in said
 
 
 def test_a_budget_leaves_out_what_is_too_dear() -> None:
@@ -113,7 +112,7 @@ def test_a_budget_leaves_out_what_is_too_dear() -> None:
 
     assert [one.scenario for one in advice.ranking] == ["gpu"]
     assert any(
-        one.startswith("Surely beyond the budget of $0.10") and one.endswith(": big, cpu.")
+        one.startswith("Over the budget of $0.10") and one.endswith(": big, cpu.")
         for one in _said(advice)
     )
 
@@ -128,10 +127,10 @@ def test_the_surer_choice_comes_before_a_better_one_in_doubt() -> None:
     assert advice.choice is not None
     assert advice.choice.scenario == "C2"
     assert any(
-        one.startswith("C1 would be better by this measure") and "only with a chance of" in one
+        one.startswith("C1 would be better by this measure") and "meeting the limits is only" in one
         for one in _said(advice)
     )
-    assert any(one.startswith("In doubt about the deadline of 99 s") for one in _said(advice))
+    assert any(one.startswith("May exceed the deadline of 99 s") for one in _said(advice))
 
 
 def test_a_likely_choice_is_not_called_sure() -> None:
@@ -139,7 +138,7 @@ def test_a_likely_choice_is_not_called_sure() -> None:
 
     assert advice.choice is not None
     assert not advice.keeps_surely
-    assert "No configuration keeps to what is asked surely." in _said(advice)
+    assert "No configuration reliably meets the limits." in _said(advice)
 
 
 def test_where_nothing_keeps_the_limits_the_nearest_is_named() -> None:
@@ -147,7 +146,7 @@ def test_where_nothing_keeps_the_limits_the_nearest_is_named() -> None:
 
     assert advice.choice is None
     assert _said(advice)[0].startswith(
-        "No configuration is likely to keep to what is asked. The nearest is big: 180.2 s"
+        "No configuration is likely to meet the limits. The closest is big: 180.2 s"
     )
 
 
@@ -158,8 +157,8 @@ def test_single_runs_are_ranked_and_nothing_is_called_sure() -> None:
 
     assert advice.choice is not None
     assert (advice.choice.scenario, advice.keeps_surely) == ("C1", False)
-    assert "one run cannot tell" in said[1]
-    assert said[-1] == "Beyond what is asked in their single run, which is not sure: C2."
+    assert "one run cannot show how reliable" in said[1]
+    assert said[-1] == "Over the limit in their only run (uncertain): C2."
 
 
 def test_without_a_price_speed_is_still_answered() -> None:

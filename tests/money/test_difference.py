@@ -33,7 +33,9 @@ def test_a_difference_that_the_runs_tell_is_said_in_its_direction(
 def test_a_difference_in_doubt_is_not_claimed(chance_less: float) -> None:
     said = str(difference_message(Difference(Aspect.COST, "A", "B", 1.0, 2.0, chance_less)))
 
-    assert said.startswith("These runs do not tell A and B apart in cost: the chance that A is")
+    assert said.startswith(
+        "These runs show no clear difference in cost between A and B: the probability that A is"
+    )
     assert "times" not in said
 
 

@@ -32,7 +32,7 @@ def test_the_front_is_where_no_other_is_both_faster_and_cheaper() -> None:
             "By their means, no other that does the same work is both faster and cheaper than "
             "slow and cheap, fast and dear."
         ),
-        "Surely neither faster nor cheaper than another that does the same work: slow and dear.",
+        "Clearly neither faster nor cheaper than another that does the same work: slow and dear.",
     ]
 
 
@@ -42,7 +42,7 @@ def test_runs_that_overlap_leave_it_open() -> None:
 
     assert [point.on_front for point in points] == [True, False]
     assert {point.standing for point in points} == {Standing.OPEN}
-    assert "do not tell whether some other is both faster and cheaper than C2" in str(
+    assert "cannot show whether some other is both faster and cheaper than C2" in str(
         pareto_sentences(points)[-1]
     )
 

@@ -272,7 +272,7 @@ def test_the_list_of_ec2_is_read_as_csv(service: Service) -> None:
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
-        (UpdateRequest(("lambda",)), "nothing of it is in the catalog yet: say --region"),
+        (UpdateRequest(("lambda",)), "nothing of it is in the catalog yet: add --region"),
         (
             UpdateRequest(("lambda",), ("us-east-1",)),
             "nothing of it is in the catalog yet: say --sku or",

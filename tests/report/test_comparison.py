@@ -53,8 +53,9 @@ def test_a_level_that_takes_twice_as_long_is_surely_slower() -> None:
     assert all(matched.cliffs_delta == -1 for matched in pair.matched)
     (sentence,) = comparison_sentences(found)
     assert str(sentence).startswith("pytorch is 2")
-    assert "times as fast as tensorflow, on average over 3 combinations: surely faster in 3" in str(
-        sentence
+    assert (
+        "times as fast as tensorflow, on average over 3 combinations: clearly faster in 3"
+        in str(sentence)
     )
 
 
@@ -74,7 +75,7 @@ def test_money_is_told_as_money_and_memory_as_an_amount() -> None:
     )
 
     assert said(cost).startswith("two costs 2")
-    assert "surely dearer in 3" in said(cost)
+    assert "clearly more expensive in 3" in said(cost)
     assert "with two it is 2" in said(memory)
 
 
@@ -83,7 +84,7 @@ def test_levels_that_overlap_are_not_told_apart_and_never_called_equal() -> None
     found = compare(runs, FACTORS, "framework", "train_seconds")
 
     assert found.pairs[0].verdict is Verdict.NOT_TOLD_APART
-    assert said(found).startswith("These runs do not tell whether")
+    assert said(found).startswith("These runs cannot show whether")
     assert "equal" not in said(found)
 
 
@@ -100,7 +101,7 @@ def test_combinations_that_contradict_each_other_are_counted() -> None:
     )
     sentence = said(compare(runs, FACTORS, "framework", "train_seconds"))
 
-    assert "surely faster in 2, surely slower in 1" in sentence
+    assert "clearly faster in 2, clearly slower in 1" in sentence
     assert "from 0.500 to 2 times in single ones" in sentence
 
 
@@ -246,7 +247,7 @@ def test_verdicts_have_words_that_suit_the_metric() -> None:
     assert str(verdict_word("images_per_second", Verdict.LOWER)) == "slower"
     assert str(verdict_word("cost_brl", Verdict.LOWER)) == "cheaper"
     assert str(verdict_word("loss", Verdict.HIGHER)) == "higher"
-    assert str(verdict_word("loss", Verdict.NOT_TOLD_APART)) == "not told apart"
+    assert str(verdict_word("loss", Verdict.NOT_TOLD_APART)) == "no clear difference"
 
 
 def test_equal_levels_raise_a_false_alarm_in_at_most_5_of_100_studies() -> None:

@@ -24,7 +24,7 @@ def test_the_best_scenario_is_named_with_its_levels_and_interval(tmp_path: Path)
 def test_overlapping_intervals_are_not_ranked(tmp_path: Path) -> None:
     said = _said(tmp_path, {"a": [10.0, 11.0, 9.0], "b": [10.1, 11.2, 9.3]})
 
-    assert "overlaps with that of C2: the intervals alone do not tell which " in said[2]
+    assert "overlaps with that of C2: the intervals alone cannot show which " in said[2]
 
 
 def test_equal_means_have_no_best(tmp_path: Path) -> None:

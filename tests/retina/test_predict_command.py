@@ -144,7 +144,7 @@ def test_answers_are_told_even_if_their_csv_cannot_be_written(
         (["model", "eye.jpg", "--threshold", "1.5"], "1.5 is not in the range"),
         (["model", "eye.jpg", "--threshold", "nan"], "nan is not a finite number"),
         (["model", "eye.jpg", "--heat-maps", "eye.jpg/maps"], "cannot write eye.jpg/maps"),
-        (["model", "eye.jpg", "--lang", "fr"], "no report is told in 'fr'"),
+        (["model", "eye.jpg", "--lang", "fr"], "reports are not available in 'fr'"),
         (["model", "eye.jpg", "--json", "--csv", "-"], "both want standard output"),
         (["model"], "Missing argument"),
     ],

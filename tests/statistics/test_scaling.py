@@ -74,7 +74,7 @@ def test_laws_that_the_levels_do_not_tell_apart_are_said_to_be_so() -> None:
     fit = _fit(_runs(LAWS[Law.POWER], levels=(31, 32, 33, 34), noise=0.2))
 
     assert fit.rivals
-    assert str(scaling_sentences([fit])[0]).endswith("do not tell this law from another.")
+    assert str(scaling_sentences([fit])[0]).endswith("cannot distinguish this law from another.")
 
 
 def test_a_law_that_close_levels_hardly_bound_is_told_with_numbers() -> None:

@@ -243,7 +243,7 @@ def test_many_runs_of_a_full_study_keep_interactions_within_bounds() -> None:
     found = variation(runs, list(factors), "train_seconds")
 
     assert max(len(row.term) for row in found.rows) == 2
-    assert said(found, "too many to be told")
+    assert said(found, "too many to be reported")
 
 
 @pytest.mark.filterwarnings("error")
@@ -277,7 +277,7 @@ def test_runs_equally_far_from_their_median_do_not_tell_whether_spreads_differ()
 def test_normal_residuals_of_one_spread_pass_the_checks() -> None:
     found = variation(study(seconds, replications=10), list(LEVELS), "train_seconds")
 
-    assert said(found, "Nothing speaks against")
+    assert said(found, "No evidence against")
 
 
 def test_a_few_runs_far_away_are_told_as_residuals_that_are_not_normal() -> None:

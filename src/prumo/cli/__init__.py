@@ -110,7 +110,7 @@ class TopGroup(LazyGroup):
     summaries=COMMANDS,
     modules=MODULES,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example:  prumo new study.yaml && prumo run study.yaml && prumo report results/demo",
+    epilog="Example:  prumo new study.yaml && prumo run study.yaml && prumo report results/study",
 )
 @click.version_option(__version__, prog_name="prumo")
 def group() -> None:
@@ -152,7 +152,7 @@ def _explain(error: Exception) -> int:
 
         traceback.print_exception(error)
     click.echo(
-        f"prumo: this is a defect of Prumo's, not of yours: {type(error).__name__}: {error}\n"
+        f"prumo: internal error in Prumo: {type(error).__name__}: {error}\n"
         "Nothing that finished is lost. Please report it with what PRUMO_DEBUG=1 prints.",
         err=True,
     )

@@ -49,8 +49,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     """Compare the levels of one factor in the results folder RESULTS, like with like.
 
     Runs are compared only where all other factors have the same levels. The verdict is faster,
-    slower, not told apart or too few runs; for money, cheaper or dearer. No verdict says
-    "equal": runs cannot show that.
+    slower, no clear difference or too few runs; for money, cheaper or more expensive. No verdict
+    says "equal": runs cannot show that.
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")

@@ -272,7 +272,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run what is still missing of STUDY, each run in a process of its own.
+    """Run what is still missing of STUDY, each run in its own process.
 
     Runs that finished are never run again: call it as often as you like, on one results folder.
     Missing environments are set up on the way. Where frameworks are compared, `prumo check` comes

@@ -144,8 +144,8 @@ def _factors(kind: LogKind, file: Path) -> dict[str, Any]:
     name = _NAME.fullmatch(file.name)
     if not name or not int(name["batch"]):
         raise InputError(
-            f"{file}: the name tells what was trained, so it should be "
-            "train_NETWORK_MODE_BATCH.log, as train_alexnet_GPU_064.log"
+            f"{file}: the file name must say what was trained: "
+            "train_NETWORK_MODE_BATCH.log, such as train_alexnet_GPU_064.log"
         )
     return {
         "framework": kind.framework,

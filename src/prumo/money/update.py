@@ -131,7 +131,7 @@ def _request(provider: str, request: UpdateRequest) -> Request:
     regions = request.regions or _each(price.region for price in known)
     skus = request.skus or _each(price.sku for price in known)
     if not regions:
-        raise InputError("nothing of it is in the catalog yet: say --region, and --sku or --all")
+        raise InputError("nothing of it is in the catalog yet: add --region, and --sku or --all")
     if not skus and not request.every_sku:
         raise InputError("nothing of it is in the catalog yet: say --sku or --all")
     return Request(provider, regions, () if request.every_sku else skus)

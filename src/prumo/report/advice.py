@@ -68,12 +68,12 @@ class Wording:
 
 
 def advice_sentences(advice: Advice, wording: Wording) -> list[Message]:
-    """The choice, the runner-up, by how much and how surely, and what misses the limits."""
+    """The choice, the runner-up, by how much and how reliably, and what misses the limits."""
     said = [_choice(advice, wording), *_limits(advice, wording)]
     if advice.runner_up is not None:
         said += _runner_up(advice, advice.runner_up, wording)
     elif advice.choice is not None and advice.others:
-        said.append(Message("No other keeps to what is asked as surely."))
+        said.append(Message("No other configuration meets the limits as reliably."))
     said += _better_but_unsure(advice, wording)
     said += _misses(advice, wording)
     if advice.unpriced:
@@ -109,7 +109,7 @@ def _choice(advice: Advice, wording: Wording) -> Message:
         return Message("No scenario has finished runs to choose from.")
     nearest = advice.others[0]
     return Message(
-        "No configuration is likely to keep to what is asked. The nearest is {name}: {figures}.",
+        "No configuration is likely to meet the limits. The closest is {name}: {figures}.",
         {"name": wording.label(nearest.scenario), "figures": wording.figures(nearest)},
     )
 
@@ -122,22 +122,21 @@ def _is_tie(advice: Advice) -> bool:
 
 
 def _limits(advice: Advice, wording: Wording) -> Iterator[Message]:
-    """How surely the choice keeps deadline and budget."""
+    """How reliably the choice meets deadline and budget."""
     choice = advice.choice
     if choice is None:
         return
     if choice.is_single and advice.need.is_limited:
         yield Message(
-            "It keeps to what is asked in its single run; how surely the next one does, one run "
-            "cannot tell."
+            "It met the limits in its only run; one run cannot show how reliable that is."
         )
     elif not advice.keeps_surely:
-        yield Message("No configuration keeps to what is asked surely.")
+        yield Message("No configuration reliably meets the limits.")
     for limit, kept_by in _asked(advice.need, wording):
         kept = kept_by(choice)
         if kept is not None:
             yield Message(
-                "Its next run keeps {limit} with a chance of {chance}.",
+                "Its next run meets {limit} with a probability of {chance}.",
                 {"limit": limit, "chance": chance(kept)},
             )
 
@@ -177,12 +176,12 @@ def _runner_up(advice: Advice, runner_up: RunnerUp, wording: Wording) -> Iterato
 
 
 def _better_but_unsure(advice: Advice, wording: Wording) -> Iterator[Message]:
-    """What would be better by the strategy and keeps the limits less surely."""
+    """What would be better by the strategy and meets the limits less reliably."""
     for other in advice.others if advice.choice is not None else ():
         if other.score < advice.ranking[0].score and (other.keeps_all or 0.0) > _missed(advice):
             yield Message(
-                "{name} would be better by this measure, {figures}, but keeps to what is asked "
-                "only with a chance of {chance}.",
+                "{name} would be better by this measure, {figures}, but its probability of "
+                "meeting the limits is only {chance}.",
                 {
                     "name": wording.label(other.scenario),
                     "figures": wording.figures(other),
@@ -192,7 +191,7 @@ def _better_but_unsure(advice: Advice, wording: Wording) -> Iterator[Message]:
 
 
 def _misses(advice: Advice, wording: Wording) -> Iterator[Message]:
-    """Which configurations miss a limit, and how surely."""
+    """Which configurations miss a limit, and with what probability."""
     for limit, kept_by in _asked(advice.need, wording):
         chances = [(one.scenario, kept_by(one)) for one in advice.others]
         missed = [name for name, kept in chances if kept is not None and kept <= _missed(advice)]
@@ -203,18 +202,18 @@ def _misses(advice: Advice, wording: Wording) -> Iterator[Message]:
         ]
         if missed:
             yield Message(
-                "Surely beyond {limit}, each with a chance of at least {chance}: {names}.",
+                "Over {limit} with at least {chance} probability: {names}.",
                 {"limit": limit, "chance": chance(advice.need.confidence), "names": listed(missed)},
             )
         if in_doubt:
             yield Message(
-                "In doubt about {limit}, with the chance to keep it: {names}.",
+                "May exceed {limit}; probability of meeting it: {names}.",
                 {"limit": limit, "names": listed(in_doubt)},
             )
     single = [one.scenario for one in advice.others if one.is_single]
     if single:
         yield Message(
-            "Beyond what is asked in their single run, which is not sure: {names}.",
+            "Over the limit in their only run (uncertain): {names}.",
             {"names": listed(single)},
         )
 

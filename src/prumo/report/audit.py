@@ -40,13 +40,13 @@ WORDS = {
     Judgement.NOT_SUPPORTED: Message("not supported"),
 }
 REASONS = {
-    ReasonKind.NO_RUNS: "no finished run tells it",
+    ReasonKind.NO_RUNS: "no finished run measures it",
     ReasonKind.NOT_POSITIVE: "not everything is above zero, so there is no ratio",
-    ReasonKind.NOT_PUBLISHED: "what was published does not tell it",
+    ReasonKind.NOT_PUBLISHED: "the published figures do not include it",
     ReasonKind.NO_DEVIATION: "a single run has no standard deviation",
-    ReasonKind.NO_SPREAD: "a single value on one side leaves no telling",
-    ReasonKind.NOT_APART: "the data do not tell the two apart",
-    ReasonKind.OPPOSITE: "the data surely say the opposite",
+    ReasonKind.NO_SPREAD: "a single value on one side allows no test",
+    ReasonKind.NOT_APART: "the data show no clear difference",
+    ReasonKind.OPPOSITE: "the data clearly show the opposite",
     ReasonKind.EXCEPTIONS: "on average it is so, in {count} of {all} pairs it is not",
     ReasonKind.OUTSIDE: "{count} of {all} scenarios lie outside; they range from {low} to {high}",
 }

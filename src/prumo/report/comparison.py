@@ -287,5 +287,10 @@ def _ratio_document(ratio: Ratio | None) -> dict[str, float | None]:
     return {"ratio": ratio.value, "ci_low": ratio.low, "ci_high": ratio.high, "p": ratio.p_value}
 
 
+_CODES = {"no clear difference": "not_told_apart", "more expensive": "dearer"}
+
+
 def _word(metric: str, verdict: Verdict) -> str:
-    return str(verdict_word(metric, verdict)).replace(" ", "_")
+    """The code of a verdict in JSON and CSV, which stays when the words for people change."""
+    word = str(verdict_word(metric, verdict))
+    return _CODES.get(word, word.replace(" ", "_"))

@@ -27,19 +27,19 @@ class Wording:
     """How two levels are compared in one kind of metric; the one named first has more of it."""
 
     more: Message
-    """What the first-named is: faster, dearer, higher."""
+    """What the first-named is: faster, more expensive, higher."""
     less: Message
     lead: Verdict
     """The verdict on the metric of a level that has more: a faster one takes less time."""
     told: Message
     open: Message
-    """The runs do not tell which has more."""
+    """The runs cannot show which has more."""
     few: Message
     """There are too few runs to tell."""
     sure: Message
-    """In how many combinations the first-named surely has more."""
+    """In how many combinations the first-named clearly has more."""
     opposed: Message
-    """In how many it surely has less."""
+    """In how many it clearly has less."""
 
 
 TIME = Wording(
@@ -48,26 +48,26 @@ TIME = Wording(
     lead=Verdict.LOWER,
     told=Message("{one} is {ratio} times as fast as {other}"),
     open=Message(
-        "These runs do not tell whether {one} or {other} is faster: {one} seems {ratio} times as "
+        "These runs cannot show whether {one} or {other} is faster: {one} seems {ratio} times as "
         "fast as {other}"
     ),
     few=Message("Too few runs to be sure: {one} seems {ratio} times as fast as {other}"),
-    sure=Message("surely faster in {count}"),
-    opposed=Message("surely slower in {count}"),
+    sure=Message("clearly faster in {count}"),
+    opposed=Message("clearly slower in {count}"),
 )
 RATE = replace(TIME, lead=Verdict.HIGHER)
 MONEY = Wording(
-    more=Message("dearer"),
+    more=Message("more expensive"),
     less=Message("cheaper"),
     lead=Verdict.HIGHER,
     told=Message("{one} costs {ratio} times as much as {other}"),
     open=Message(
-        "These runs do not tell whether {one} or {other} costs more: {one} seems to cost {ratio} "
+        "These runs cannot show whether {one} or {other} costs more: {one} seems to cost {ratio} "
         "times as much as {other}"
     ),
     few=Message("Too few runs to be sure: {one} seems to cost {ratio} times as much as {other}"),
-    sure=Message("surely dearer in {count}"),
-    opposed=Message("surely cheaper in {count}"),
+    sure=Message("clearly more expensive in {count}"),
+    opposed=Message("clearly cheaper in {count}"),
 )
 AMOUNT = Wording(
     more=Message("higher"),
@@ -75,15 +75,15 @@ AMOUNT = Wording(
     lead=Verdict.HIGHER,
     told=Message("{metric}: with {one} it is {ratio} times what it is with {other}"),
     open=Message(
-        "{metric}: these runs do not tell whether it is higher with {one} or with {other}; with "
+        "{metric}: these runs cannot show whether it is higher with {one} or with {other}; with "
         "{one} it seems {ratio} times what it is with {other}"
     ),
     few=Message(
         "{metric}: too few runs to be sure; with {one} it seems {ratio} times what it is with "
         "{other}"
     ),
-    sure=Message("surely higher in {count}"),
-    opposed=Message("surely lower in {count}"),
+    sure=Message("clearly higher in {count}"),
+    opposed=Message("clearly lower in {count}"),
 )
 
 
@@ -125,7 +125,7 @@ def comparison_remarks(comparison: Comparison) -> Iterator[Message]:
 def verdict_word(metric: str, verdict: Verdict) -> Message:
     """A verdict on a level's metric in the word that suits it, such as `faster`."""
     if verdict is Verdict.NOT_TOLD_APART:
-        return Message("not told apart")
+        return Message("no clear difference")
     if verdict is Verdict.TOO_FEW_RUNS:
         return Message("too few runs")
     wording = wording_of(metric)
@@ -209,7 +209,7 @@ def _details(pair: LevelComparison, wording: Wording, *, is_turned: bool) -> Ite
     if opposed := pair.count(less):
         yield replace(wording.opposed, values={"count": opposed})
     if undecided := pair.count(Verdict.NOT_TOLD_APART):
-        yield Message("not told apart in {count}", {"count": undecided})
+        yield Message("no clear difference in {count}", {"count": undecided})
     if few := pair.count(Verdict.TOO_FEW_RUNS):
         yield Message("too few runs in {count}", {"count": few})
     ratios = [

@@ -79,10 +79,10 @@ NOTHING = {
     (Aspect.TIME, False): "As measured, the runs of {other} take no time, and those of {one} do.",
 }
 UNDECIDED = {
-    Aspect.COST: "These runs do not tell {one} and {other} apart in cost: the chance that {one} "
-    "is truly cheaper is {chance}.",
-    Aspect.TIME: "These runs do not tell {one} and {other} apart in time: the chance that {one} "
-    "is truly faster is {chance}.",
+    Aspect.COST: "These runs show no clear difference in cost between {one} and {other}: the "
+    "probability that {one} is truly cheaper is {chance}.",
+    Aspect.TIME: "These runs show no clear difference in time between {one} and {other}: the "
+    "probability that {one} is truly faster is {chance}.",
 }
 
 
@@ -159,9 +159,9 @@ def rental_remark(costing: Costing) -> Message:
 def epochs_remark(epochs: int) -> Message:
     """What figures for another number of epochs take for granted."""
     return Message(
-        "Reckoned for {count} epoch, taken to last as long as the mean epoch of its run.",
+        "Computed for {count} epoch, taken to last as long as the mean epoch of its run.",
         {"count": epochs},
-        "Reckoned for {count} epochs, each taken to last as long as the mean epoch of its run.",
+        "Computed for {count} epochs, each taken to last as long as the mean epoch of its run.",
     )
 
 
@@ -187,7 +187,7 @@ def machine_sentences(
 
 
 def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
-    """Which scenarios are worth a look, and which surely are not."""
+    """Which scenarios are worth a look, and which clearly are not."""
     front = [point.scenario for point in points if point.on_front]
     wasteful = [point.scenario for point in points if point.standing is Standing.DOMINATED]
     undecided = [
@@ -205,14 +205,14 @@ def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
     if wasteful:
         said.append(
             Message(
-                "Surely neither faster nor cheaper than another that does the same work: {names}.",
+                "Clearly neither faster nor cheaper than another that does the same work: {names}.",
                 {"names": listed(wasteful)},
             )
         )
     if undecided:
         said.append(
             Message(
-                "These runs do not tell whether some other is both faster and cheaper than "
+                "These runs cannot show whether some other is both faster and cheaper than "
                 "{names}.",
                 {"names": listed(undecided)},
             )
@@ -267,8 +267,7 @@ def difference_message(difference: Difference) -> Message:
         said = Message(NOTHING[difference.aspect, difference.is_less], names)
     elif difference.chance_less is None:
         said = Message(
-            "In these runs {difference}; with a single run of either, nobody can tell how sure "
-            "that is.",
+            "In these runs {difference}; with a single run of either, the uncertainty is unknown.",
             {"difference": _difference(difference)},
         )
     elif not difference.is_told:

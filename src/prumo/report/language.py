@@ -135,7 +135,7 @@ def language(tag: str) -> Language:
     if wanted == "en":
         return english()
     if wanted not in known:
-        raise InputError(f"no report is told in '{tag}': {did_you_mean(tag, LANGUAGES)}")
+        raise InputError(f"reports are not available in '{tag}': {did_you_mean(tag, LANGUAGES)}")
     return _translated(known[wanted])
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from prumo.message import Message
 
 
-UNKNOWN = "not told"
+UNKNOWN = "unknown"
 
 
 class Section(NamedTuple):

@@ -172,12 +172,12 @@ def _sureness(report: Report, best: Row, others: Sequence[Row]) -> Message:
     if rivals := [row["scenario"] for row in others if _overlap(best, row)]:
         return Message(
             "The {confidence:g} % interval of {best} overlaps with that of {rivals}: the intervals "
-            "alone do not tell which of them is best.",
+            "alone cannot show which of them is best.",
             {**values, "rivals": _names(rivals)},
         )
     if any(row["ci_low"] is None for row in (best, *others)):
         return Message(
-            "Some scenarios have a single run, so how sure this order is cannot be told."
+            "Some scenarios have a single run, so the uncertainty of this order is unknown."
         )
     return Message(
         "The {confidence:g} % interval of {best} lies apart from that of every other scenario.",

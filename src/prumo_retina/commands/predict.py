@@ -61,7 +61,7 @@ Examples:
     "--heat-maps",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Write for each photograph where it speaks for a referral (Grad-CAM).",
+    help="Write for each photograph the regions that support a referral (Grad-CAM).",
 )
 @click.option(
     "--device",

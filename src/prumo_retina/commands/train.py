@@ -124,7 +124,7 @@ def _parameter(name: str, help_text: str, **settings: Any) -> Callable[..., Any]
 @_parameter("precision", "Of the numbers.  [default: fp32]", metavar="fp32|bf16|fp16")
 @_parameter("threads", "Compute threads.  [default: all cores]", type=int, metavar="N")
 @_parameter("seed", "Of weights, order and chance.  [default: 1]", type=int, metavar="N")
-@click.option("--restart", is_flag=True, help="Train anew what MODEL holds already.")
+@click.option("--restart", is_flag=True, help="Retrain from scratch what MODEL holds already.")
 @click.option("--json", "as_json", is_flag=True, help="Print the model's description as JSON.")
 def command(  # noqa: PLR0913 (click hands every option over by itself)
     data: Path,

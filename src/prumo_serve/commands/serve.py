@@ -19,7 +19,7 @@ LEVELS = ("debug", "info", "warning", "error")
 EPILOG = """\b
 Examples:
   prumo serve model.tar.gz
-  curl -H 'Content-Type: image/jpeg' --data-binary @eye.jpg http://127.0.0.1:8080/invocations
+  curl -H 'Content-Type: image/jpeg' --data-binary @image.jpg http://127.0.0.1:8080/invocations
   prumo serve model.tar.gz --stack nginx --workers 4 --port 9000
   docker run IMAGE serve
 """
@@ -73,7 +73,7 @@ class NumberRange(click.FloatRange):
     "--threads",
     type=click.IntRange(1, 1024),
     metavar="N",
-    help="Of the runtime for each worker.  [default: so many that all cores are used once]",
+    help="Runtime threads per worker.  [default: cores / workers]",
 )
 @click.option(
     "--max-batch",

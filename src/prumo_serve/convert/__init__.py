@@ -180,7 +180,7 @@ def converted(  # noqa: PLR0913 (each is another thing)
         size_pixels: The side of images, where the network takes any.
         layout: Where images have their colours, where an ONNX file does not tell.
         precision: Of the numbers inside; only LiteRT's are made smaller on the way.
-        images: To calibrate int8 with, and to compare the answers of smaller numbers, as the
+        images: To calibrate int8 with, and to compare the answers in a lower precision, as the
             network takes them; else a few are drawn.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A packaged model anew: for another runtime, or of smaller numbers."""
+"""A packaged model anew: for another runtime, or in a lower precision."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class Variant:
         return (
             f"{self.agreement}. Only {self.agreement.images} drawn images were looked at, and none "
             "such as the model will see: give --calibration, or let `prumo model compare --images` "
-            "tell what the smaller numbers cost"
+            "show what the lower precision costs"
         )
 
 

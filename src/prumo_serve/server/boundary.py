@@ -220,7 +220,7 @@ def _document(refusal: Refusal, path: str) -> dict[str, Any]:
 
 def _defect() -> Refusal:
     return Refusal(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "defect", "the server has a defect; its log tells more"
+        HTTPStatus.INTERNAL_SERVER_ERROR, "defect", "internal server error; see the server's log"
     )
 
 

@@ -222,13 +222,13 @@ def _invocations(limits: Limits) -> dict[str, Any]:
         {
             "name": "heat_map",
             "in": "query",
-            "description": "Whether to draw where an image speaks for the answer.",
+            "description": "Whether to draw which regions support the answer.",
             "schema": {"enum": ["true", "false", "1", "0"], "default": "false"},
         },
         {
             "name": "X-Amzn-SageMaker-Custom-Attributes",
             "in": "header",
-            "description": "Given back in the answer as it is.",
+            "description": "Returned in the answer as it is.",
             "schema": {
                 "type": "string",
                 "maxLength": 1024,

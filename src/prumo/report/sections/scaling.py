@@ -99,7 +99,8 @@ def fit_sentence(fit: ScalingFit) -> Message:
     finding = where if fit.within else law
     if fit.rivals:
         return Message(
-            "{finding}; these levels do not tell this law from another.", {"finding": finding}
+            "{finding}; these levels cannot distinguish this law from another.",
+            {"finding": finding},
         )
     return Message("{finding}.", {"finding": finding})
 

@@ -48,21 +48,21 @@ TEXTS = {
         "do is counted with those."
     ),
     FindingKind.INTERACTIONS_CONFOUNDED: (
-        "These combinations do not tell larger interactions from smaller ones."
+        "These combinations cannot separate larger interactions from smaller ones."
     ),
     FindingKind.FRACTION: (
-        "Only effects of single factors are told: these combinations are a fraction in "
-        "which interactions look like such effects, or like each other."
+        "Only effects of single factors are reported: these combinations are a fraction in which "
+        "interactions look like such effects, or like each other."
     ),
     FindingKind.NO_COMPLETE_PAIR: (
-        "Only effects of single factors are told: no two factors were measured in all "
+        "Only effects of single factors are reported: no two factors were measured in all "
         "combinations of their levels."
     ),
     FindingKind.INCOMPLETE: (
-        "Not told by themselves, because combinations of their levels are missing: {terms}."
+        "Not reported separately, because combinations of their levels are missing: {terms}."
     ),
     FindingKind.TOO_MANY_INTERACTIONS: (
-        "Interactions of more factors are too many to be told one by one."
+        "Interactions of more factors are too many to be reported one by one."
     ),
     FindingKind.INTERACTIONS_AS_ERROR: (
         "Every combination ran once: the interactions that have no row of their own stand for "
@@ -93,8 +93,8 @@ TEXTS = {
         "p values near the limit with caution. The shares hold all the same."
     ),
     FindingKind.GOOD_RESIDUALS: (
-        "Nothing speaks against normal residuals of one spread (Shapiro-Wilk, "
-        "p = {normality:.2g}; Brown-Forsythe, p = {spread:.2g})."
+        "No evidence against normal residuals of one spread (Shapiro-Wilk, p = {normality:.2g}; "
+        "Brown-Forsythe, p = {spread:.2g})."
     ),
 }
 

@@ -10,7 +10,7 @@ COMMANDS = {
     "package": "Pack a model with all that its answers depend on into model.tar.gz.",
     "show": "Show what a packaged model is.",
     "check": "Check that a packaged model is whole, safe, and answers.",
-    "convert": "Make another runtime's network of a model, or one of smaller numbers.",
+    "convert": "Make another runtime's network of a model, or a lower-precision one.",
     "compare": "Compare variants of a model: size, latency, memory and what they answer.",
 }
 

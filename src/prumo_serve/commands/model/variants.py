@@ -89,7 +89,7 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
     out: Path,
     as_json: bool,
 ) -> None:
-    """Make another runtime's network of MODEL, or one of smaller numbers.
+    """Make another runtime's network of MODEL, or a lower-precision one.
 
     MODEL is a package, or a model that says enough about itself to become one: a folder that the
     training of an installed task wrote. ONNX and OpenVINO are made of the ONNX network that a
@@ -97,8 +97,8 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
     package together with --original.
 
     Both networks are asked about the same images before anything is written; one that does not
-    answer what the other answers is refused. What smaller numbers cost, `prumo model compare`
-    tells.
+    answer what the other answers is refused. `prumo model compare` shows what the lower precision
+    costs.
     """
     request = VariantRequest(_TARGETS[target], precision, calibration, original, accept_difference)
     with shown_progress() as progress:
@@ -182,7 +182,7 @@ Examples:
     default=STARTS,
     show_default=True,
     metavar="N",
-    help="How often each is started anew.",
+    help="Number of starts of each model.",
 )
 @click.option(
     "--threads",
@@ -190,7 +190,7 @@ Examples:
     default=1,
     show_default=True,
     metavar="N",
-    help="With which a runtime computes one answer.",
+    help="Runtime threads per answer.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
 def compare_command(  # noqa: PLR0913 (one argument per option)
@@ -205,10 +205,10 @@ def compare_command(  # noqa: PLR0913 (one argument per option)
 ) -> None:
     """Compare the variants MODEL of a model: size, start, memory, latency, images per second.
 
-    Each MODEL is a package, or a model that becomes one by itself, and is measured in a process of
-    its own; they take turns, so that what else the machine does hits all alike. With --images, what
-    they answer is judged: accuracy, sensitivity, specificity, AUC and kappa with their intervals,
-    and how often each says the same as the first one.
+    Each MODEL is a package, or a model that is packaged automatically, and is measured in its
+    own process; they take turns, so that what else the machine does hits all alike. With
+    --images, what they answer is judged: accuracy, sensitivity, specificity, AUC and kappa with
+    their intervals, and how often each says the same as the first one.
 
     FOLDER holds images, with a table of labels (columns image and label, or as the model's task
     reads them) or in folders named as the labels are; or it is one that the task's own tools
