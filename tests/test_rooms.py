@@ -52,7 +52,7 @@ DOORS = {"__init__", "__main__", "notebook"}
 MAY_USE = {
     "prumo_retina": {"prumo_retina", "prumo_serve", "prumo", "prumo_worker"},
     "prumo_serve": {"prumo_serve", "prumo", "prumo_worker"},
-    "prumo_endpoint": {"prumo_endpoint", "prumo_serve.contract", "prumo"},
+    "prumo_endpoint": {"prumo_endpoint", "prumo"},
     "prumo": {"prumo", "prumo_worker"},
     "prumo_worker": {"prumo_worker"},
 }

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from prumo.backoff import Backoff
 from prumo.environments.frameworks import find_framework
 from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
@@ -203,17 +204,16 @@ class FrameworkNetwork:
 
     def _watch(self) -> None:
         """Start a process in the place of one that ends, ever more slowly while it cannot load."""
-        pause = _FIRST_PAUSE_SECONDS
+        backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
         while not self._closing.is_set():
             self._process.wait()
-            if self._closing.wait(pause):
+            if self._closing.wait(backoff.delay()):
                 return
             try:
                 process = self._started()
             except (PrumoError, OSError):
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
                 continue
-            pause = _FIRST_PAUSE_SECONDS
+            backoff.reset()
             with self._asking:
                 self._process.end()
                 self._process = process
