@@ -15,6 +15,7 @@ from prumo.environments.frameworks import find_framework
 from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
+from prumo.supervise.child import end
 from prumo_serve.runtimes import NetworkError, Runtime
 from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
 from prumo_worker.predictor import Frame, read_frame, write_frame
@@ -102,11 +103,7 @@ class FrameworkProcess:
         # What was still to be sent may have nobody to read it.
         with suppress(OSError):
             self._input.close()
-        try:
-            self._process.wait(_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, _PATIENCE_SECONDS, None)
         self._output.close()
         self._log.close()
 
