@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, get_args
 
+from benchmarks.circle_overlap import intersection_over_union
 from benchmarks.fundus_examples import drawn, given_folder, photographs_in
 from benchmarks.fundus_faults import FAULTS
-from prumo_retina.fundus.circle import Circle, intersection_over_union
+from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.find import find_fundus
 from prumo_retina.fundus.preparation import Method, Preparation
 

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import cv2
 import simplejpeg
 
+from benchmarks.circle_overlap import intersection_over_union
 from benchmarks.fundus_examples import files_in, given_folder
 from benchmarks.plain_fundus import prepare_plainly
 from benchmarks.synthetic_fundus import fundus
 from prumo.machine.cpu import read_cpu
 from prumo_retina.dataset.prepare import Request, prepare
-from prumo_retina.fundus.circle import intersection_over_union
 from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:

@@ -52,9 +52,61 @@ DOORS = {"__init__", "__main__", "notebook"}
 MAY_USE = {
     "prumo_retina": {"prumo_retina", "prumo_serve", "prumo", "prumo_worker"},
     "prumo_serve": {"prumo_serve", "prumo", "prumo_worker"},
-    "prumo_endpoint": {"prumo_endpoint", "prumo_serve.contract", "prumo"},
+    "prumo_endpoint": {"prumo_endpoint", "prumo"},
     "prumo": {"prumo", "prumo_worker"},
     "prumo_worker": {"prumo_worker"},
+}
+# The instrument's modules that products use, and a plug-in may use as well; see docs/plugins.md.
+PUBLIC = {
+    "prumo.backoff",
+    "prumo.cache",
+    "prumo.cli.console",
+    "prumo.cli.group",
+    "prumo.cli.numbers",
+    "prumo.cli.options",
+    "prumo.datasets.formats.tfrecord",
+    "prumo.datasets.source",
+    "prumo.environments.frameworks",
+    "prumo.environments.pip",
+    "prumo.environments.session",
+    "prumo.environments.setup",
+    "prumo.environments.store",
+    "prumo.errors",
+    "prumo.exit_codes",
+    "prumo.files",
+    "prumo.images",
+    "prumo.machine.accelerators",
+    "prumo.machine.cgroup",
+    "prumo.machine.cpu",
+    "prumo.machine.kernel",
+    "prumo.machine.machine",
+    "prumo.message",
+    "prumo.plugins",
+    "prumo.progress",
+    "prumo.protobuf",
+    "prumo.quantity",
+    "prumo.report.figures.figure",
+    "prumo.report.file",
+    "prumo.report.formats.documents",
+    "prumo.report.language",
+    "prumo.results.folder",
+    "prumo.run.journal",
+    "prumo.run.worker",
+    "prumo.run.workloads",
+    "prumo.statistics.comparison",
+    "prumo.statistics.interval",
+    "prumo.study",
+    "prumo.study.model",
+    "prumo.study.plan",
+    "prumo.study.scenario",
+    "prumo.study.section",
+    "prumo.study.training",
+    "prumo.study.workload",
+    "prumo.supervise.child",
+    "prumo.supervise.guard",
+    "prumo.supervise.interruption",
+    "prumo.supervise.parent_death",
+    "prumo.version",
 }
 WORKER_PARTS = {
     "prumo_worker.conversion.facts",
@@ -124,6 +176,18 @@ def test_a_product_reaches_the_instrument_only_through_public_names(package: str
     ]
 
 
+def test_products_use_only_the_modules_of_the_instrument_that_are_public() -> None:
+    used = {
+        _file_of(module)
+        for package in ("prumo_retina", "prumo_serve", "prumo_endpoint")
+        for file in (SOURCE / package).rglob("*.py")
+        for module in _imports(file)
+        if _is_of("prumo", module)
+    }
+
+    assert used == PUBLIC
+
+
 def test_money_returns_amounts_and_no_sentences() -> None:
     assert not [
         f"{file.name} imports {module}"
@@ -184,6 +248,14 @@ def _imports(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _file_of(module: str) -> str:
+    """The module itself, where the name is that of something in it."""
+    path = SOURCE.joinpath(*module.split("."))
+    if path.is_dir() or path.with_suffix(".py").is_file():
+        return module
+    return module.rpartition(".")[0]
 
 
 def _is_of(package: str, module: str) -> bool:

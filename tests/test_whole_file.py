@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import threading
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.files import write_whole
+from prumo.files import write_json, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,3 +40,11 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     reader.join()
     assert heard == ["text"]
     assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_json_keeps_letters_and_escapes_only_what_is_no_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "names.json"
+    write_json(path, ["olho.ação"])
+    assert "ação" in path.read_text("utf-8")
+    write_json(path, ["olho\udcff"])
+    assert json.loads(path.read_text("utf-8")) == ["olho\udcff"]

@@ -43,7 +43,13 @@ def json_text(content: object, *, indent: int | None = 1) -> str:
     dump: Callable[..., str] | None = getattr(content, "model_dump_json", None)
     if dump is not None:
         return dump(indent=indent)
-    return json.dumps(content, indent=indent, ensure_ascii=False)
+    text = json.dumps(content, indent=indent, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # A file's name that is not UTF-8 can only be written with escapes.
+        return json.dumps(content, indent=indent)
+    return text
 
 
 def write_json(path: Path, content: object) -> None:

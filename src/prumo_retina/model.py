@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from prumo.errors import InputError, StorageError
-from prumo.files import file_sha256, write_whole
+from prumo.files import file_sha256, write_json
 from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.fundus.preparation import Preparation
 
@@ -134,7 +134,7 @@ def write_description(folder: Path, description: ModelDescription) -> None:
     """Write `model.json`, whole or not at all: it comes last and makes the folder a model."""
     path = folder / MODEL_FILE
     try:
-        write_whole(path, description.model_dump_json(indent=1) + "\n")
+        write_json(path, description)
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from scipy.special import expit, softmax
 
 from prumo.cache import LOGS, made_folder
 from prumo.errors import StorageError
+from prumo.files import write_json
 from prumo.results.folder import LOG_FILE
 from prumo.run.worker import Environments, WorkerError, WorkerTask, do_task
 from prumo_retina.grade import GRADE_COUNT, REFERABLE_FROM
@@ -58,7 +58,7 @@ def score(
     with tempfile.TemporaryDirectory(prefix="prumo-scores-") as temporary:
         folder = Path(temporary)
         listed = folder / "images.json"
-        listed.write_text(json.dumps([str(path.absolute()) for path in images]), encoding="utf-8")
+        write_json(listed, [str(path.absolute()) for path in images])
         data = {"model": str(model.path.absolute()), "images": str(listed), "out": str(folder)}
         parameters = {"batch_size": BATCH_SIZE, "device": device, "heat_maps": heat_maps}
         news = _News(len(images), progress, "heat maps" if heat_maps else "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prumo.errors import DataError, InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import write_json
 from prumo_retina.dataset.data_folder import DataFolder
 from prumo_retina.grade import DEFAULT_POINT, REFERABLE_FROM
 from prumo_retina.judge.calibration import (
@@ -117,7 +117,7 @@ class TrainingFolder:
         path = self._checkpoints / _SETTINGS_FILE
         if not path.exists() or not self.has_progress:
             try:
-                write_whole(path, json.dumps(settings, indent=1) + "\n")
+                write_json(path, settings)
             except OSError as error:
                 raise StorageError.on_writing(path, error) from error
             return

@@ -40,8 +40,9 @@ def told(pytorch_python: Path, exports: Path) -> dict[str, Any]:
 def test_an_export_becomes_onnx_for_any_batch(exports: Path, tmp_path: Path) -> None:
     made = _converted(exports / "free.pt2", "onnxruntime", tmp_path)
 
-    assert (made.layout, made.height, made.width) == ("NCHW", 16, 24)
-    assert (made.kind, made.activation) == ("probabilities", "softmax")
+    asked = made.interface
+    assert (asked.layout, asked.height, asked.width) == ("NCHW", 16, 24)
+    assert (asked.kind, asked.activation) == ("probabilities", "softmax")
     assert made.agreement.largest_difference < 1e-6
     assert made.agreement.same_labels == made.agreement.images
     taken = onnx.load(tmp_path / "network.onnx").graph.input[0]

@@ -153,11 +153,11 @@ def test_an_onnx_file_becomes_openvino_for_any_batch(tmp_path: Path) -> None:
 
     made = converted(tmp_path / "network.onnx", "onnx", "openvino", out, Silent())
 
-    assert (made.layout, made.kind) == ("NCHW", "probabilities")
+    assert (made.interface.layout, made.interface.kind) == ("NCHW", "probabilities")
     network = load_network(out / made.network.file, "openvino", Resources())
-    answers = network.run(np.zeros((3, 3, 32, 32), np.float32), [made.output_tensor])
+    answers = network.run(np.zeros((3, 3, 32, 32), np.float32), [made.interface.output_tensor])
     network.close()
-    assert answers[made.output_tensor].shape == (3, 3)
+    assert answers[made.interface.output_tensor].shape == (3, 3)
 
 
 def test_an_operator_that_openvino_does_not_know_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 import simplejpeg
 from PIL import Image
 
-from prumo_retina.fundus.circle import Circle, cut_out, disc, intersection_over_union
+from benchmarks.circle_overlap import intersection_over_union
+from prumo_retina.fundus.circle import Circle, cut_out, disc
 from prumo_retina.fundus.preparation import Preparation, Verdict
 from prumo_retina.fundus.prepared import encoded, prepared
 from prumo_retina.photograph import read_photograph

@@ -124,7 +124,7 @@ print(*{name.partition(".")[0] for name in sys.modules})
         found = CliRunner().invoke(serve.command, ["model", option, "nan"])
 
         assert found.exit_code == 2
-        assert "'nan' is not a number" in found.output
+        assert "nan is not a finite number" in found.output
 
 
 class TestReadiness:

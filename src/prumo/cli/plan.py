@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option, load_study, scale_option
-from prumo.report.plan import print_plan, print_plan_csv, print_plan_json
+from prumo.report.plan import plan_document, print_plan, print_plan_csv
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -88,7 +87,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     elif as_csv:
         print_plan_csv(study)
     elif as_json:
-        print_plan_json(study)
+        print_json(plan_document(study))
     else:
         print_plan(study, show_all=show_all)
 
@@ -116,8 +115,7 @@ def _show_outlook(  # noqa: PLR0913 (as many as the options of the command)
     with shown_progress() as progress:
         found = outlook(study, folder, Sources(*sources), partial(_show_event, progress))
     if as_json:
-        document = outlook_document(found, file, language)
-        click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+        print_json(outlook_document(found, file, language))
     else:
         print_outlook(found, file, table_console(), language, show_all=show_all)
 

@@ -93,7 +93,7 @@ def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
     """List the known prices, each with its source and date."""
     prices = select(load_catalog().prices, provider, region)
     if as_json:
-        _print_json([price_json(price) for price in prices])
+        print_json([price_json(price) for price in prices])
     else:
         print_prices(prices, limit, table_console())
         click.echo("`prumo price lint` shows which of them are old or doubtful")
@@ -143,7 +143,7 @@ def find_prices(  # noqa: PLR0913 (one for each option)
     prices = load_catalog().prices
     found = find(prices, search)
     if as_json:
-        _print_json([price_json(price) for price in found])
+        print_json([price_json(price) for price in found])
     else:
         print_prices(found, limit, table_console())
         if others := other_currencies(prices, search):
@@ -166,7 +166,7 @@ def show(name: str, region: str, as_json: bool) -> None:
     findings = lint([price], _today())
     if as_json:
         found = [finding_json(finding) for finding in findings]
-        _print_json({**price_json(price), "findings": found})
+        print_json({**price_json(price), "findings": found})
         return
     kept = str(own_folder()) if price.name in catalog.own else "the catalog that Prumo ships"
     print_price(price, kept, findings, _today())
@@ -214,7 +214,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
         own, shipped = lint(brought, today, max_age_days), lint(delivered, today, max_age_days)
         count, title = len(brought) + len(delivered), "your own prices"
     if as_json:
-        _print_json(
+        print_json(
             {
                 "prices": count,
                 "findings": [finding_json(finding) for finding in own],
@@ -255,7 +255,7 @@ def import_prices(
     if not intake.kept:
         raise InputError(no_usable_price(intake))
     if as_json:
-        _print_json(intake_json(intake))
+        print_json(intake_json(intake))
     else:
         print_intake(intake, ", ".join(file.name for file in files))
 
@@ -291,7 +291,7 @@ def update(  # noqa: PLR0913 (one for each option)
         outcomes = update_prices(request, progress, _today())
     failures = {outcome.provider: failure_of(outcome) for outcome in outcomes}
     if as_json:
-        _print_json(
+        print_json(
             {
                 outcome.provider: intake_json(outcome.intake)
                 if outcome.intake and not failures[outcome.provider]
@@ -306,10 +306,6 @@ def update(  # noqa: PLR0913 (one for each option)
             print_intake(outcome.intake, outcome.provider)
     if any(failures.values()):
         sys.exit(ExitCode.BAD_INPUT)
-
-
-def _print_json(content: object) -> None:
-    print_json(content)
 
 
 def _today() -> date:

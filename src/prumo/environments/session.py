@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
 from prumo.errors import SetupError
+from prumo.supervise.child import end
 from prumo.supervise.parent_death import dies_with_parent
 
 if TYPE_CHECKING:
@@ -133,14 +134,9 @@ def _interrupt_held_back() -> Iterator[None]:
 
 def _stop(process: subprocess.Popen[str]) -> None:
     """Let pip remove its temporary files, which can be large; then insist."""
-    try:
-        with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(timeout=_STOP_SECONDS)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    end(process, _STOP_SECONDS, None, group=True)
 
 
 def _meaningful(lines: Sequence[str]) -> list[str]:

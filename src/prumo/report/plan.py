@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections import deque
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,10 +29,10 @@ def print_plan_csv(study: Study) -> None:
     writer.writerows(map(_row, study.scenarios()))
 
 
-def print_plan_json(study: Study) -> None:
+def plan_document(study: Study) -> dict[str, Any]:
     """Everything that is planned, ready for programs."""
     plan = plan_of(study)
-    content = {
+    return {
         "study": study.name,
         "factors": study.factors,
         "scenarios": [{"scenario": s.name, **s.factors} for s in study.scenarios()],
@@ -43,7 +42,6 @@ def print_plan_json(study: Study) -> None:
         "order": {"kind": study.order.kind, "seed": study.order.seed},
         "remarks": plan.remarks,
     }
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
 
 
 def print_plan(study: Study, *, show_all: bool) -> None:

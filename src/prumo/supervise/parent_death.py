@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
+# As shells report them. Not `prumo.exit_codes`: run as a script, isolated, nothing of Prumo can be
+# imported.
+_USAGE, _NOT_STARTED = 2, 127
 
 
 def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> None:
@@ -69,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
     command = words[1:] if group else words
     if not command or command[0].startswith("--"):
         sys.stderr.write("usage: parent_death [--parent PID] [--group] COMMAND...\n")
-        return 2
+        return _USAGE
     if group:
         return _run_in_group(command, parent)
     die_with_parent(parent)
@@ -77,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
         os.execvp(command[0], command)  # noqa: S606 (without a shell, as wanted)
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
-        return 127
+        return _NOT_STARTED
 
 
 def _run_in_group(command: Sequence[str], parent: int | None) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import click
 
 from prumo.errors import InputError
+from prumo.exit_codes import ExitCode
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.executors import Executor
@@ -75,14 +76,15 @@ class CommandContract:
             try:
                 command.main(["--help"], standalone_mode=False)
             except click.exceptions.Exit as end:
-                require(end.exit_code == 0, f"`{' '.join(words)} --help` ends with 0")
+                require(end.exit_code == ExitCode.DONE, f"`{' '.join(words)} --help` ends with 0")
 
     def test_an_unknown_option_is_a_usage_error(self) -> None:
         """Mistakes of the user end with exit code 2 and a sentence."""
         try:
             self.command.main(["--no-such-option-of-anybody"], standalone_mode=False)
         except click.ClickException as error:
-            require(error.exit_code == 2, "an unknown option ends with exit code 2")  # noqa: PLR2004 (of usage errors)
+            code = ExitCode.BAD_INPUT
+            require(error.exit_code == code, f"an unknown option ends with exit code {code}")
         else:
             raise AssertionError("an unknown option is refused with a click.UsageError")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.exit_codes import ExitCode
 from prumo_endpoint.bodies import drawn_body, read_body
 from prumo_endpoint.check import examination_document, examine, print_examination
@@ -110,7 +109,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     with shown_progress() as progress:
         examination = examine(target, body, limits, progress)
     if as_json:
-        click.echo(json.dumps(examination_document(examination), indent=1))
+        print_json(examination_document(examination))
     else:
         print_examination(examination, table_console())
     if not examination.is_kept:

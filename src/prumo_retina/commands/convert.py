@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 
 if TYPE_CHECKING:
     from prumo_retina.records import Conversion
@@ -78,7 +77,7 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     with shown_progress() as progress:
         conversion = convert(data, shares, seed=seed, shards=shards, progress=progress)
     if as_json:
-        click.echo(json.dumps(conversion.as_json(), indent=2))
+        print_json(conversion.as_json())
         return
     for line in _lines(conversion):
         click.echo(line)

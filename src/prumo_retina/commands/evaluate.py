@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         evaluation = evaluate(question, progress)
         folder = write_evaluation(evaluation, heat_maps, language, progress)
     if as_json:
-        click.echo(json.dumps({**document(evaluation), "folder": str(folder)}, indent=2))
+        print_json({**document(evaluation), "folder": str(folder)})
         return
     _print(evaluation, language)
     click.echo(f"\n{language.say('Card')}: {folder / 'card.html'}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
@@ -116,7 +115,7 @@ def command(  # noqa: PLR0913 (one argument per option)
             click.echo(language.say(note), err=True)
         return
     if as_json:
-        click.echo(json.dumps(predictions_document(report, language), indent=1))
+        print_json(predictions_document(report, language))
     else:
         print_predictions(report, table_console(), language)
     # Last: the answers have been told even if the file cannot be written.

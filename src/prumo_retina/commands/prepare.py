@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 from prumo_retina.dataset.labels import Columns
 from prumo_retina.dataset.prepare import Request, prepare
 from prumo_retina.fundus.preparation import Enhancement, Method, Preparation
@@ -115,7 +114,7 @@ def command(  # noqa: PLR0913 (one for each option)
     with shown_progress() as progress:
         outcome = prepare(request, progress)
     if as_json:
-        click.echo(json.dumps(outcome.as_json(), indent=2))
+        print_json(outcome.as_json())
         return
     for line in _lines(outcome):
         click.echo(line)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from prumo.cli.console import shown_progress
+from prumo.cli.console import print_json, shown_progress
 from prumo_worker.retina.backbones import NAMES as NETWORKS
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
         click.echo(f"WARNING: {warning}", err=True)
     if as_json:
         told = {**model.description.model_dump(mode="json"), "warnings": model.warnings}
-        click.echo(json.dumps(told, indent=2))
+        print_json(told)
         return
     for line in _lines(model, data):
         click.echo(line)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, DataError, InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import write_json, write_whole
 from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class DataFolder:
         path = self.path / PREPARATION_FILE
         if not path.exists():
             try:
-                write_whole(path, preparation.model_dump_json(indent=1) + "\n")
+                write_json(path, preparation)
             except OSError as error:
                 raise StorageError.on_writing(path, error) from error
         existing = read_preparation(self.path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prumo.files import json_text
 from prumo.message import Message
 from prumo.report.file import write_file
 from prumo.version import __version__
@@ -43,7 +43,7 @@ def write_evaluation(
     """
     folder = evaluation.model.path / FOLDER / evaluation.name
     images = chosen_images(evaluation, heat_maps)
-    write_file(folder / "evaluation.json", json.dumps(document(evaluation), indent=1) + "\n")
+    write_file(folder / "evaluation.json", json_text(document(evaluation)) + "\n")
     write_file(folder / "predictions.csv", predictions(evaluation))
     pictures = write_heat_maps(evaluation, images, folder, language, progress)
     model_card = card(evaluation, pictures, language)

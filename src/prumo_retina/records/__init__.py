@@ -22,7 +22,7 @@ from prumo.datasets.formats.tfrecord import (
     written_example,
 )
 from prumo.errors import DataError, StorageError, did_you_mean
-from prumo.files import write_whole
+from prumo.files import write_json, write_whole
 from prumo_retina.dataset.data_folder import DataFolder, read_preparation
 from prumo_retina.dataset.manifest import MANIFEST_FILE, manifest_sha256, read_manifest
 from prumo_retina.fundus.preparation import Preparation, Verdict
@@ -112,7 +112,7 @@ def write_data_records(data: Path, contents: Contents, progress: Progress) -> Re
             new.mkdir()
             card = _written(data, new, contents, progress)
             _require_read_back(new, card, progress)
-            write_whole(new / CARD_FILE, card.model_dump_json(indent=2) + "\n")
+            write_json(new / CARD_FILE, card)
             if final.exists():
                 final.rename(old)
             write_whole(data / SPLIT_FILE, split_text)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from math import isnan
 from pathlib import Path
 from typing import Any
 
 import click
 
 from prumo.cli.group import in_section
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.plugins import RUNTIMES
 from prumo_serve.server.settings import Flags, given_settings
 from prumo_serve.server.stacks import STACKS, run_stack
@@ -23,22 +23,6 @@ Examples:
   prumo serve model.tar.gz --stack nginx --workers 4 --port 9000
   docker run IMAGE serve
 """
-
-
-class NumberRange(click.FloatRange):
-    """As click's, which lets `nan` pass because it is neither below nor above anything."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 (as in click)
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        """The number in the range."""
-        number = float(super().convert(value, param, ctx))
-        if isnan(number):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        return number
 
 
 @in_section("Models and endpoints")
@@ -83,7 +67,7 @@ class NumberRange(click.FloatRange):
 )
 @click.option(
     "--max-wait-ms",
-    type=NumberRange(0, 10_000),
+    type=FiniteFloatRange(0, 10_000),
     metavar="MS",
     default=Flags.max_wait_ms,
     show_default=True,
@@ -100,14 +84,14 @@ class NumberRange(click.FloatRange):
 @click.option(
     "--timeout",
     "timeout_seconds",
-    type=NumberRange(0.001, 86_400),
+    type=FiniteFloatRange(0.001, 86_400),
     metavar="SECONDS",
     help="For an answer once the request has arrived.  [default: SAGEMAKER_MODEL_SERVER_TIMEOUT, "
     "or MODEL_SERVER_TIMEOUT, or 55]",
 )
 @click.option(
     "--max-body-mb",
-    type=NumberRange(0.001, 4096),
+    type=FiniteFloatRange(0.001, 4096),
     metavar="MB",
     help="Of a request.  [default: SAGEMAKER_MAX_PAYLOAD_IN_MB, or 25]",
 )

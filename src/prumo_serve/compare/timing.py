@@ -17,6 +17,7 @@ import numpy as np
 from prumo.errors import PrumoError
 from prumo.machine.kernel import descendants
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_interval
+from prumo.supervise.child import end
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,11 +125,7 @@ class Subject:
     def close(self) -> None:
         """End the process, if it has not ended by itself."""
         self._connection.close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, _END_SECONDS, None)
 
     def __enter__(self) -> Self:
         return self

@@ -12,6 +12,7 @@ from prumo.errors import InputError, PrumoError, StorageError
 from prumo_serve.estimates import wilson_interval
 from prumo_serve.manifest import HeatMap, NetworkFile
 from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.source import NetworkInterface, PackedNetwork
 from prumo_serve.task import PreparedImage, answer
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo_serve.manifest import Layout, Manifest, Precision, RuntimeName
+    from prumo_serve.manifest import Manifest, Precision, RuntimeName
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
     from prumo_serve.task import Answer
@@ -38,17 +39,9 @@ HEAT_MAP_TENSOR = "heat_map"
 
 
 @dataclass(frozen=True)
-class NetworkFacts:
-    """How a network is asked, and what its answer is."""
+class NetworkFacts(NetworkInterface):
+    """How a network is asked, and what its conversion has to keep."""
 
-    input_tensor: str
-    height: int
-    width: int
-    layout: Layout
-    dtype: Literal["float32", "uint8"]
-    output_tensor: str
-    kind: Literal["scores", "probabilities"]
-    activation: Literal["softmax", "sigmoid"]
     features_tensor: str = ""
     """The output with the last map of features, where heat maps are made of it."""
     without_heat_map: str = ""
@@ -118,21 +111,9 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class ConvertedNetwork:
-    """A network's files in a folder, and how they are asked."""
+class ConvertedNetwork(PackedNetwork):
+    """A network's files in a folder, once they answer what the original answers."""
 
-    network: NetworkFile
-    heat_map: HeatMap | None
-    input_tensor: str
-    height: int
-    width: int
-    layout: Layout
-    dtype: Literal["float32", "uint8"]
-    output_tensor: str
-    kind: Literal["scores", "probabilities"]
-    activation: Literal["softmax", "sigmoid"]
-    versions: dict[str, str]
-    """Of what read the original and of what wrote this."""
     agreement: Agreement
     """With the original."""
 
@@ -247,16 +228,9 @@ def settled(
         progress.say(f"there will be no heat maps: {facts.without_heat_map}")
     return ConvertedNetwork(
         network=network,
-        heat_map=_moved(draft, network, folder),
-        input_tensor=facts.input_tensor,
-        height=facts.height,
-        width=facts.width,
-        layout=facts.layout,
-        dtype=facts.dtype,
-        output_tensor=facts.output_tensor,
-        kind=facts.kind,
-        activation=facts.activation,
+        interface=facts,
         versions=draft.versions,
+        heat_map=_moved(draft, network, folder),
         agreement=agreement,
     )
 

@@ -8,7 +8,7 @@ Nothing but names, copies and notes change here.
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, UnavailableError
@@ -50,16 +50,7 @@ def draft_of_file(job: FrameworkJob, layout: Layout | None, folder: Path) -> Dra
     if height is None or width is None:
         raise InputError(f"{job.source} takes images of any size: give --size, such as --size 224")
     write_one_file(job.source, folder / _ONNX_FILE)
-    found = NetworkFacts(
-        network_facts.input_tensor,
-        height,
-        width,
-        network_facts.layout,
-        network_facts.dtype,
-        network_facts.output_tensor,
-        network_facts.kind,
-        network_facts.activation,
-    )
+    found = NetworkFacts(**asdict(network_facts.sized(height, width)))
     images = _images(found, job.images, raw_pixels=False)
     return Draft(folder, found, images, _reference(folder, found, images), network_facts.versions)
 

@@ -256,8 +256,8 @@ def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Man
     manifest = package.manifest
     for name in {manifest.card, SEEN_FILE} & manifest.files.keys():
         shutil.copyfile(package.folder / name, content / name)
-    tensor = {"tensor": network.input_tensor}
-    output = {"tensor": network.output_tensor}
+    tensor = {"tensor": network.interface.input_tensor}
+    output = {"tensor": network.interface.output_tensor}
     return manifest.model_copy(
         update={
             "network": network.network,

@@ -6,9 +6,8 @@ import hashlib
 import re
 import shlex
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from prumo.cache import discard, made_folder
 from prumo.errors import InputError
@@ -27,7 +26,7 @@ from prumo_serve.package import (
 from prumo_serve.package.archive import validated
 from prumo_serve.package.check import require_working
 from prumo_serve.package.terms import MissingSettingsError, PackageRequest, Terms, agreed_terms
-from prumo_serve.source import Source, recognized
+from prumo_serve.source import PackedNetwork, Source, recognized
 from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
 from prumo_serve.task import task_named
 
@@ -36,27 +35,9 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_serve.manifest import HeatMap, Layout
 
 
 ONNX_FILE = "network.onnx"
-
-
-@dataclass(frozen=True)
-class PackedNetwork:
-    """A network's files in a package's folder, and how they are asked."""
-
-    file: NetworkFile
-    input_tensor: str
-    height: int
-    width: int
-    layout: Layout
-    dtype: Literal["float32", "uint8"]
-    output_tensor: str
-    kind: Literal["scores", "probabilities"]
-    activation: Literal["softmax", "sigmoid"]
-    versions: dict[str, str]
-    heat_map: HeatMap | None = None
 
 
 def packed_network(
@@ -73,16 +54,13 @@ def _copied(source: Source, request: PackageRequest, folder: Path) -> PackedNetw
     network_facts = facts(model, source.path, request.layout)
     write_one_file(source.path, folder / ONNX_FILE)
     return PackedNetwork(
-        file=NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=network_facts.precision),
-        input_tensor=network_facts.input_tensor,
-        height=_side(network_facts.height, request, source.path),
-        width=_side(network_facts.width, request, source.path),
-        layout=network_facts.layout,
-        dtype=network_facts.dtype,
-        output_tensor=network_facts.output_tensor,
-        kind=network_facts.kind,
-        activation=network_facts.activation,
-        versions=network_facts.versions,
+        NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=network_facts.precision),
+        network_facts.sized(
+            _side(network_facts.height, request, source.path),
+            _side(network_facts.width, request, source.path),
+        ),
+        network_facts.versions,
+        heat_map=None,
     )
 
 
@@ -100,19 +78,9 @@ def _converted(
         size_pixels=request.size_pixels,
         layout=request.layout,
     )
-    return PackedNetwork(
-        file=made.network,
-        input_tensor=made.input_tensor,
-        height=_side(made.height, request, source.path),
-        width=_side(made.width, request, source.path),
-        layout=made.layout,
-        dtype=made.dtype,
-        output_tensor=made.output_tensor,
-        kind=made.kind,
-        activation=made.activation,
-        versions=made.versions,
-        heat_map=made.heat_map,
-    )
+    for side in (made.interface.height, made.interface.width):
+        _side(side, request, source.path)
+    return made
 
 
 def _side(network_pixels: int | None, request: PackageRequest, path: Path) -> int:
@@ -207,7 +175,7 @@ def make_package_of(
 
 
 def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
-    if terms.temperature != 1 and network.kind == "probabilities":
+    if terms.temperature != 1 and network.interface.kind == "probabilities":
         raise InputError(
             f"{source.path} has a temperature of {terms.temperature:.4g}, but its network gives "
             "probabilities, to which none can be applied"
@@ -218,23 +186,23 @@ def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
         "task": terms.task,
         "labels": terms.labels,
         "input": {
-            "tensor": network.input_tensor,
-            "height": network.height,
-            "width": network.width,
-            "layout": network.layout,
-            "dtype": network.dtype,
+            "tensor": network.interface.input_tensor,
+            "height": network.interface.height,
+            "width": network.interface.width,
+            "layout": network.interface.layout,
+            "dtype": network.interface.dtype,
             "normalization": terms.normalization,
             "preprocessing": terms.preprocessing,
         },
         "output": {
-            "tensor": network.output_tensor,
-            "kind": network.kind,
-            "activation": network.activation,
+            "tensor": network.interface.output_tensor,
+            "kind": network.interface.kind,
+            "activation": network.interface.activation,
             "temperature": terms.temperature,
         },
         "points": terms.points,
         "point": terms.point,
-        "network": network.file,
+        "network": network.network,
         "heat_map": network.heat_map,
         "origin": Origin(format=source.format, name=source.path.name, sha256=source.sha256),
         "versions": {"prumo": __version__, **source.versions, **network.versions},

@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
+from prumo.backoff import Backoff
 from prumo.environments.frameworks import find_framework
 from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
+from prumo.supervise.child import end
 from prumo_serve.runtimes import NetworkError, Runtime
 from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
 from prumo_worker.predictor import Frame, read_frame, write_frame
@@ -101,11 +103,7 @@ class FrameworkProcess:
         # What was still to be sent may have nobody to read it.
         with suppress(OSError):
             self._input.close()
-        try:
-            self._process.wait(_PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        end(self._process, _PATIENCE_SECONDS, None)
         self._output.close()
         self._log.close()
 
@@ -203,17 +201,16 @@ class FrameworkNetwork:
 
     def _watch(self) -> None:
         """Start a process in the place of one that ends, ever more slowly while it cannot load."""
-        pause = _FIRST_PAUSE_SECONDS
+        backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
         while not self._closing.is_set():
             self._process.wait()
-            if self._closing.wait(pause):
+            if self._closing.wait(backoff.delay()):
                 return
             try:
                 process = self._started()
             except (PrumoError, OSError):
-                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
                 continue
-            pause = _FIRST_PAUSE_SECONDS
+            backoff.reset()
             with self._asking:
                 self._process.end()
                 self._process = process

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from http import HTTPStatus
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from string import Template
 from typing import IO, TYPE_CHECKING
 
 from prumo.errors import PrumoError, UnavailableError
+from prumo.supervise.child import end
 from prumo.supervise.parent_death import dies_with_parent
 from prumo_serve.server.log import log_event, set_up_log
 from prumo_serve.server.refusal import Refusal, malformed, not_ready, too_large, took_too_long
@@ -170,8 +171,8 @@ def run(settings: Settings) -> int:
             _supervise({"NGINX": nginx, "Gunicorn": gunicorn}, ending)
             _drain(folder, ending)
         finally:
-            _end(nginx, signal.SIGQUIT, _NGINX_END_SECONDS)
-            _end(gunicorn, signal.SIGTERM, _GUNICORN_END_SECONDS)
+            end(nginx, _NGINX_END_SECONDS, signal.SIGQUIT, group=True)
+            end(gunicorn, _GUNICORN_END_SECONDS, group=True)
     log_event("ended", {"event": "ended"})
     return 0
 
@@ -262,16 +263,6 @@ def _drain(folder: Path, ending: threading.Event) -> None:
     (folder / DRAINING_FILE).touch()
     ending.clear()
     ending.wait(_GRACE_SECONDS)
-
-
-def _end(process: subprocess.Popen[str], number: signal.Signals, seconds: float) -> None:
-    """Ask a process to end; what is left of it and its children after that long is killed."""
-    process.send_signal(number)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(seconds)
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
 
 
 @contextmanager

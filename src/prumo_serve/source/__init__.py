@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from prumo.errors import InputError
 
@@ -11,7 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
+    from prumo_serve.manifest import (
+        HeatMap,
+        Layout,
+        NetworkFile,
+        OperatingPoint,
+        PreprocessingSettings,
+    )
 
 
 FORMATS = ("keras", "saved_model", "pytorch", "onnx")
@@ -59,6 +65,31 @@ class Source:
     metadata: ModelMetadata
     versions: dict[str, str] = field(default_factory=dict)
     """Of what wrote it."""
+
+
+@dataclass(frozen=True)
+class NetworkInterface:
+    """How a network is asked, and what its answer is."""
+
+    input_tensor: str
+    height: int
+    width: int
+    layout: Layout
+    dtype: Literal["float32", "uint8"]
+    output_tensor: str
+    kind: Literal["scores", "probabilities"]
+    activation: Literal["softmax", "sigmoid"]
+
+
+@dataclass(frozen=True)
+class PackedNetwork:
+    """A network's files in a package's folder, and how they are asked."""
+
+    network: NetworkFile
+    interface: NetworkInterface
+    versions: dict[str, str]
+    """Of what read the original and of what wrote this."""
+    heat_map: HeatMap | None
 
 
 def recognized(path: Path) -> Source:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, UnavailableError
 from prumo.files import file_sha256
-from prumo_serve.source import ModelMetadata, Source
+from prumo_serve.source import ModelMetadata, NetworkInterface, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -194,6 +194,19 @@ class OnnxFacts:
     precision: Precision
     versions: dict[str, str]
     """Of the format's operators and of the file, and of what wrote it."""
+
+    def sized(self, height: int, width: int) -> NetworkInterface:
+        """How the network is asked with images of this size."""
+        return NetworkInterface(
+            self.input_tensor,
+            height,
+            width,
+            self.layout,
+            self.dtype,
+            self.output_tensor,
+            self.kind,
+            self.activation,
+        )
 
 
 def facts(model: ModelProto, path: Path, layout: Layout | None = None) -> OnnxFacts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
 from prumo.exit_codes import ExitCode
 from prumo.plugins import RUNTIMES, TASKS
@@ -134,7 +133,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
     with shown_progress() as progress:
         manifest = make_package(model, request, out, progress)
     if as_json:
-        click.echo(manifest.model_dump_json(indent=1))
+        print_json(manifest)
     else:
         click.echo(f"{out}: {manifest.name}, version {manifest.version}")
 
@@ -158,7 +157,7 @@ def show_command(package: Path, with_card: bool, as_json: bool) -> None:
     """
     with open_package(package) as opened:
         if as_json:
-            click.echo(json.dumps(package_document(opened), indent=1))
+            print_json(package_document(opened))
         elif with_card:
             click.echo(opened.card, nl=False)
         else:
@@ -191,7 +190,7 @@ def check_command(package: Path, as_json: bool) -> None:
     passed = all(finding.passed for finding in findings)
     if as_json:
         document = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
-        click.echo(json.dumps(document, indent=1))
+        print_json(document)
     else:
         table_console().print(_findings_table(findings))
     if not passed:

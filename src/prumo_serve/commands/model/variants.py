@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import click
 
-from prumo.cli.console import shown_progress, table_console
+from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.machine.cpu import read_cpu
 from prumo_serve.compare.comparison import compare
 from prumo_serve.compare.quality import ALL, ImageRequest
@@ -104,7 +103,7 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
     with shown_progress() as progress:
         variant = make_variant(model, request, out, progress)
     if as_json:
-        click.echo(json.dumps(_document(variant, out), indent=1))
+        print_json(_document(variant, out))
         return
     manifest = variant.manifest
     click.echo(
@@ -221,6 +220,6 @@ def compare_command(  # noqa: PLR0913 (one argument per option)
     with shown_progress() as progress:
         comparison = compare(models, pace, request, progress)
     if as_json:
-        click.echo(json.dumps(comparison_document(comparison), indent=1))
+        print_json(comparison_document(comparison))
         return
     print_comparison(comparison, table_console())
