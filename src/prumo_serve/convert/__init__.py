@@ -15,8 +15,14 @@ from prumo.environments.setup import ensure_companion
 from prumo.errors import StorageError, UnavailableError
 from prumo.machine.machine import read_memory
 from prumo.results.folder import LOG_FILE
-from prumo.run.worker import Environments
-from prumo.run.worker import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task
+from prumo.run.worker import (
+    Environments,
+    Terms,
+    WorkerError,
+    WorkerMemoryError,
+    WorkerTask,
+    do_task,
+)
 from prumo_serve.convert.agreement import (
     NETWORK_FILES,
     Agreement,

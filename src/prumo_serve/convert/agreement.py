@@ -106,7 +106,7 @@ class Agreement:
     """None for eight bits, of which labels decide."""
     same_labels: int
     """For how many images the highest number is that of the same class."""
-    is_telling: bool = True
+    is_conclusive: bool = True
     """Whether the original answers them differently: a network that never looks would agree."""
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class Agreement:
             f"the same label for {self.same_labels} of {self.images} images, {self.kind} that "
             f"differ by {self.largest_difference:.2g} at most"
         )
-        return text if self.is_telling else f"{text} ({SHOWS_LITTLE})"
+        return text if self.is_conclusive else f"{text} ({SHOWS_LITTLE})"
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _compared(draft: Draft, answers: np.ndarray, precision: Precision) -> Agreem
         largest_difference=_largest(answers, expected),
         allowed_difference=allowed,
         same_labels=int(np.sum(_labels(draft, answers) == labels)),
-        is_telling=bool((labels != labels[0]).any())
+        is_conclusive=bool((labels != labels[0]).any())
         if allowed is None
         else float(np.ptp(expected, axis=0).max()) > allowed,
     )

@@ -1,4 +1,4 @@
-"""A model becomes a package: where the user wants it, or in the cache to be served as it is."""
+"""A model becomes a package, in a folder or in the cache: its network, card and manifest."""
 
 from __future__ import annotations
 
@@ -38,8 +38,146 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_serve.manifest import HeatMap, Layout
 
-
 ONNX_FILE = "network.onnx"
+
+_NOTHING_KNOWN = Message(
+    "The model came without a card: nobody said what it was trained on and how often it is right. "
+    "Judge it on images with known labels before relying on it."
+)
+
+CARD_FILE = "card.md"
+MODELS = "models"
+_KEY_DIGITS = 16
+
+
+def make_package(model: Path, request: PackageRequest, out: Path, progress: Progress) -> Manifest:
+    """Package a model as a framework wrote it, and ask it once before anything is written.
+
+    Raises:
+        InputError: The model cannot be packaged, or neither it nor the request says how it is used.
+        UnavailableError: What converts or runs it is not installed.
+    """
+    if model.exists() and is_package(model):
+        raise InputError(
+            f"{model} is a package already: serve it as it is, see what it is with `prumo model "
+            "show`, or make it smaller or for another runtime with `prumo model convert`"
+        )
+    require_package_name(out)
+    progress.show(f"looking through {model}")
+    return make_package_of(recognized(model), request, out, progress)
+
+
+def make_package_of(
+    source: Source, request: PackageRequest, out: Path, progress: Progress
+) -> Manifest:
+    """Package a model that has been recognized."""
+    terms = agreed_terms(source, request)
+    with tempfile.TemporaryDirectory(prefix="prumo-package-") as temporary:
+        content = Path(temporary)
+        network = packed_network(source, request, content, progress)
+        manifest = _manifest(source, terms, network)
+        card = terms.card or short_card(manifest, language(request.language_tag))
+        (content / CARD_FILE).write_text(card, encoding="utf-8")
+        if source.metadata.seen:
+            lines = (f"{digest}\n" for digest in source.metadata.seen)
+            (content / SEEN_FILE).write_text("".join(lines), encoding="ascii")
+        progress.show("asking the packaged network")
+        require_working(Package(content, completed(content, manifest)))
+        progress.show(f"writing {out}")
+        return write_package(content, manifest, out)
+
+
+def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
+    if terms.temperature != 1 and network.kind == "probabilities":
+        raise InputError(
+            f"{source.path} has a temperature of {terms.temperature:.4g}, but its network gives "
+            "probabilities, to which none can be applied"
+        )
+    document = {
+        "name": terms.name,
+        "created": terms.created,
+        "task": terms.task,
+        "labels": terms.labels,
+        "input": {
+            "tensor": network.input_tensor,
+            "height": network.height,
+            "width": network.width,
+            "layout": network.layout,
+            "dtype": network.dtype,
+            "normalization": terms.normalization,
+            "preprocessing": terms.preprocessing,
+        },
+        "output": {
+            "tensor": network.output_tensor,
+            "kind": network.kind,
+            "activation": network.activation,
+            "temperature": terms.temperature,
+        },
+        "points": terms.points,
+        "point": terms.point,
+        "network": network.file,
+        "heat_map": network.heat_map,
+        "origin": Origin(format=source.format, name=source.path.name, sha256=source.sha256),
+        "versions": {"prumo": __version__, **source.versions, **network.versions},
+        "card": CARD_FILE,
+    }
+    return validated(document, f"{source.path} cannot be packaged")
+
+
+def packaged(path: Path, progress: Progress) -> Path:
+    """The folder of a package in the cache that holds the model at a path as it is now.
+
+    Raises:
+        InputError: It is no model, or does not tell how it is used; then how to package it.
+    """
+    source = recognized(path)
+    name = re.sub(r"[^\w.-]+", "-", source.metadata.name)
+    out = made_folder(MODELS) / f"{name}-{_key(source)}"
+    if _is_whole(out):
+        return out
+    _require_described(source, path)
+    # What was tampered with or half removed is made again.
+    discard(out, MANIFEST_FILE)
+    progress.say(f"packaging {path} into {out}; `prumo model package` makes one to keep")
+    make_package_of(source, PackageRequest(), out, progress)
+    return out
+
+
+def require_described(path: Path) -> None:
+    """Refuse what `packaged` would refuse without having begun, for the same reasons."""
+    _require_described(recognized(path), path)
+
+
+def _require_described(source: Source, path: Path) -> None:
+    try:
+        agreed_terms(source, PackageRequest())
+    except MissingSettingsError as error:
+        flags = " ".join(error.missing)
+        meanings = "".join(
+            f"\n  {flag.split()[0]}: {meaning}" for flag, meaning in error.missing.items()
+        )
+        raise InputError(
+            f"{path} does not tell how it is used. First\n"
+            f"  prumo model package {shlex.quote(str(path))} {flags} --out model.tar.gz{meanings}\n"
+            "then give model.tar.gz in its place, as in\n"
+            "  prumo serve model.tar.gz"
+        ) from None
+
+
+def _key(source: Source) -> str:
+    """Another one for everything that would make another package."""
+    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.metadata}"
+    return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
+
+
+def _is_whole(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    try:
+        open_package(folder)
+    except InputError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -125,12 +263,6 @@ def _side(network_pixels: int | None, request: PackageRequest, path: Path) -> in
     return network_pixels or request.size_pixels or 0
 
 
-_NOTHING_KNOWN = Message(
-    "The model came without a card: nobody said what it was trained on and how often it is right. "
-    "Judge it on images with known labels before relying on it."
-)
-
-
 def given_card(path: Path) -> str:
     """A card that somebody wrote."""
     try:
@@ -164,140 +296,3 @@ def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
         yield f"## {language.say('Operating points')}"
         yield "\n".join(f"- {language.say(task.point_message(point))}" for point in manifest.points)
     yield language.say(_NOTHING_KNOWN)
-
-
-CARD_FILE = "card.md"
-
-
-def make_package(model: Path, request: PackageRequest, out: Path, progress: Progress) -> Manifest:
-    """Package a model as a framework wrote it, and ask it once before anything is written.
-
-    Raises:
-        InputError: The model cannot be packaged, or neither it nor the request says how it is used.
-        UnavailableError: What converts or runs it is not installed.
-    """
-    if model.exists() and is_package(model):
-        raise InputError(
-            f"{model} is a package already: serve it as it is, see what it is with `prumo model "
-            "show`, or make it smaller or for another runtime with `prumo model convert`"
-        )
-    require_package_name(out)
-    progress.show(f"looking through {model}")
-    return make_package_of(recognized(model), request, out, progress)
-
-
-def make_package_of(
-    source: Source, request: PackageRequest, out: Path, progress: Progress
-) -> Manifest:
-    """Package a model that has been recognized."""
-    terms = agreed_terms(source, request)
-    with tempfile.TemporaryDirectory(prefix="prumo-package-") as temporary:
-        content = Path(temporary)
-        network = packed_network(source, request, content, progress)
-        manifest = _manifest(source, terms, network)
-        card = terms.card or short_card(manifest, language(request.language_tag))
-        (content / CARD_FILE).write_text(card, encoding="utf-8")
-        if source.metadata.seen:
-            lines = (f"{digest}\n" for digest in source.metadata.seen)
-            (content / SEEN_FILE).write_text("".join(lines), encoding="ascii")
-        progress.show("asking the packaged network")
-        require_working(Package(content, completed(content, manifest)))
-        progress.show(f"writing {out}")
-        return write_package(content, manifest, out)
-
-
-def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
-    if terms.temperature != 1 and network.kind == "probabilities":
-        raise InputError(
-            f"{source.path} has a temperature of {terms.temperature:.4g}, but its network gives "
-            "probabilities, to which none can be applied"
-        )
-    document = {
-        "name": terms.name,
-        "created": terms.created,
-        "task": terms.task,
-        "labels": terms.labels,
-        "input": {
-            "tensor": network.input_tensor,
-            "height": network.height,
-            "width": network.width,
-            "layout": network.layout,
-            "dtype": network.dtype,
-            "normalization": terms.normalization,
-            "preprocessing": terms.preprocessing,
-        },
-        "output": {
-            "tensor": network.output_tensor,
-            "kind": network.kind,
-            "activation": network.activation,
-            "temperature": terms.temperature,
-        },
-        "points": terms.points,
-        "point": terms.point,
-        "network": network.file,
-        "heat_map": network.heat_map,
-        "origin": Origin(format=source.format, name=source.path.name, sha256=source.sha256),
-        "versions": {"prumo": __version__, **source.versions, **network.versions},
-        "card": CARD_FILE,
-    }
-    return validated(document, f"{source.path} cannot be packaged")
-
-
-MODELS = "models"
-_KEY_DIGITS = 16
-
-
-def packaged(path: Path, progress: Progress) -> Path:
-    """The folder of a package in the cache that holds the model at a path as it is now.
-
-    Raises:
-        InputError: It is no model, or does not tell how it is used; then how to package it.
-    """
-    source = recognized(path)
-    name = re.sub(r"[^\w.-]+", "-", source.metadata.name)
-    out = made_folder(MODELS) / f"{name}-{_key(source)}"
-    if _is_whole(out):
-        return out
-    _require_described(source, path)
-    # What was tampered with or half removed is made again.
-    discard(out, MANIFEST_FILE)
-    progress.say(f"packaging {path} into {out}; `prumo model package` makes one to keep")
-    make_package_of(source, PackageRequest(), out, progress)
-    return out
-
-
-def require_described(path: Path) -> None:
-    """Refuse what `packaged` would refuse without having begun, for the same reasons."""
-    _require_described(recognized(path), path)
-
-
-def _require_described(source: Source, path: Path) -> None:
-    try:
-        agreed_terms(source, PackageRequest())
-    except MissingSettingsError as error:
-        flags = " ".join(error.missing)
-        meanings = "".join(
-            f"\n  {flag.split()[0]}: {meaning}" for flag, meaning in error.missing.items()
-        )
-        raise InputError(
-            f"{path} does not tell how it is used. First\n"
-            f"  prumo model package {shlex.quote(str(path))} {flags} --out model.tar.gz{meanings}\n"
-            "then give model.tar.gz in its place, as in\n"
-            "  prumo serve model.tar.gz"
-        ) from None
-
-
-def _key(source: Source) -> str:
-    """Another one for everything that would make another package."""
-    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.metadata}"
-    return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
-
-
-def _is_whole(folder: Path) -> bool:
-    if not folder.is_dir():
-        return False
-    try:
-        open_package(folder)
-    except InputError:
-        return False
-    return True
