@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from PIL import Image, ImageFile
@@ -17,10 +18,6 @@ from PIL.PngImagePlugin import PngImageFile
 from prumo.datasets.source import in_threads
 from prumo.errors import DataError
 from prumo.images import JPEG_MARK, PNG_MARK, with_8_bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
 
 MOST_PIXELS = 89_478_485
 """A larger image is taken for a mistake or an attack: it would fill the memory when decoded."""

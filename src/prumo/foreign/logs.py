@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prumo.errors import InputError, StorageError
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, ResultsFolder
@@ -18,11 +20,6 @@ from prumo.run.journal import journal_metrics, read_events
 from prumo.run.verdict import find_anomalies
 from prumo.study import Run, Scenario
 from prumo_worker.journal import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 """How both libraries print a figure."""

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.errors import InputError, did_you_mean
 from prumo.files import write_whole
 from prumo.money.price import Kind, Price, Purchase, Unit, read_table, table_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 PRICES = "prices"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -24,9 +24,6 @@ from prumo_retina.prediction.report import (
     print_predictions,
     worklist,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 STANDARD_OUTPUT = "-"
 _SHOWN_EXAMPLES = 3

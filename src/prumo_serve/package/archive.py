@@ -11,8 +11,9 @@ import os
 import re
 import tarfile
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from pydantic import ValidationError
 
@@ -21,10 +22,6 @@ from prumo.files import file_sha256
 from prumo.protobuf import messages
 from prumo_serve.manifest import FORMAT, MANIFEST_FILE, SEEN_FILE, Manifest
 from prumo_serve.runtimes import runtime_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 MAX_FILES = 1000
 _VERSION_DIGITS = 12

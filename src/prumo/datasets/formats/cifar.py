@@ -7,17 +7,15 @@ import pickle
 import re
 import tarfile
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from prumo.datasets.source import ArrayPictures, Subset
 from prumo.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 def read_batch(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -27,9 +27,6 @@ from prumo_worker.retina.backbones.keras import (
 )
 from prumo_worker.retina.backbones.pytorch_names import modern_spelling, pytorch_modules
 from prumo_worker.task import DataError, Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 # Exporters to ONNX often rename arrays; the reader then numbers convolutions in order of use.
 _NUMBERED = re.compile(r"conv_\d+\.(weight|bias|scale|shift|mean|variance)")
