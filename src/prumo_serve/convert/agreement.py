@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from prumo_serve.runtimes import LoadedNetwork
     from prumo_serve.task import Answer
 
-
 NETWORK_FILES: dict[RuntimeName, str] = {
     "onnxruntime": "network.onnx",
     "openvino": "network.xml",
@@ -35,6 +34,30 @@ NETWORK_FILES: dict[RuntimeName, str] = {
 """Where a package keeps its network."""
 HEAT_MAP_FILE = "heat_map.onnx"
 HEAT_MAP_TENSOR = "heat_map"
+SHOWS_LITTLE = "the original answers all images alike, so this shows little"
+
+_ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
+"""Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
+thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
+of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
+they only have to be numbers, and `prumo_serve.convert.agreement` looks at the labels."""
+_ALLOWED_HEAT = 2e-2
+"""Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
+maximum, so that fewer bits change a weak one at will: those are not compared."""
+_ANY_NUMBER = float(np.finfo(np.float64).max)
+_MIDDLE = {"scores": 0.0, "probabilities": 0.5}
+
+_BESIDE = {"openvino": ["network.bin"]}
+"""Runtime → what belongs to its network's file."""
+
+MOST_CHANGED_SHARE = 0.05
+"""Ours: a network that answers one image in twenty otherwise is another network."""
+_WAYS_OUT = (
+    "Try a precision with more bits, give more calibration images of the kind that the model will "
+    "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
+)
+# An answer needs nothing of an image that can be judged.
+_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -90,9 +113,6 @@ def answers_of(
     return {name: np.concatenate([part[name] for part in parts]) for name in outputs}
 
 
-SHOWS_LITTLE = "the original answers all images alike, so this shows little"
-
-
 @dataclass(frozen=True)
 class Agreement:
     """How far the answers of two networks to the same images are apart."""
@@ -143,18 +163,6 @@ class ConversionError(PrumoError):
 
 class DisagreementError(ConversionError):
     """A converted network does not answer what the original answers."""
-
-
-_ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
-"""Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
-thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
-of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
-they only have to be numbers, and `prumo_serve.convert.agreement` looks at the labels."""
-_ALLOWED_HEAT = 2e-2
-"""Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
-maximum, so that fewer bits change a weak one at will: those are not compared."""
-_ANY_NUMBER = float(np.finfo(np.float64).max)
-_MIDDLE = {"scores": 0.0, "probabilities": 0.5}
 
 
 def require_agreement(draft: Draft, network: NetworkFile) -> Agreement:
@@ -230,10 +238,6 @@ def _labels(draft: Draft, answers: np.ndarray) -> np.ndarray:
     return np.asarray(answers.argmax(axis=1))
 
 
-_BESIDE = {"openvino": ["network.bin"]}
-"""Runtime → what belongs to its network's file."""
-
-
 def settled(
     draft: Draft, network: NetworkFile, folder: Path, progress: Progress
 ) -> ConvertedNetwork:
@@ -274,16 +278,6 @@ def _moved(draft: Draft, network: NetworkFile, folder: Path) -> HeatMap | None:
         return None
     heat_map = NetworkFile(file=HEAT_MAP_FILE, runtime="onnxruntime")
     return HeatMap(features=features, network=heat_map)
-
-
-MOST_CHANGED_SHARE = 0.05
-"""Ours: a network that answers one image in twenty otherwise is another network."""
-_WAYS_OUT = (
-    "Try a precision with more bits, give more calibration images of the kind that the model will "
-    "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
-)
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from prumo_serve.quantize.calibration import CalibrationImages
     from prumo_serve.source import Source
 
-
 PRECISIONS: dict[RuntimeName, tuple[Precision, ...]] = {
     "onnxruntime": ("fp32", "fp16", "int8", "int8-dynamic"),
     "openvino": ("fp32", "fp16", "bf16", "int8"),
@@ -55,6 +54,94 @@ _FORMATS: dict[RuntimeName, str] = {"tensorflow": "saved_model", "pytorch": "pyt
 """What a network of a package is, if a framework can open it."""
 _COMPARED_IMAGES = 20
 """Ours, of those to calibrate with: more would only take time."""
+
+
+def make_variant(model: Path, request: VariantRequest, out: Path, progress: Progress) -> Variant:
+    """Write a model as another package, once its network answers what the model's does.
+
+    `model` is a package, or a model that tells enough about itself to become one.
+
+    Raises:
+        InputError: What was given does not go together, or too many calibration images have
+            another label than before.
+        UnavailableError: There is no way from what the model holds to what is requested.
+    """
+    require_package_name(out)
+    with ExitStack() as stack:
+        package = stack.enter_context(open_or_package(model, progress))
+        require_sense(package.manifest.network, request.target, request.precision, model)
+        if request.precision == "int8" and request.calibration is None:
+            raise InputError(needs_images(request.precision))
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prumo-variant-")))
+        calibration = _calibration(package, request, scratch, progress)
+        job = VariantJob(
+            package=package,
+            shown=model,
+            original=_original(model, request, package.manifest),
+            target=request.target,
+            precision=request.precision,
+            calibration=calibration,
+        )
+        content = scratch / "content"
+        content.mkdir()
+        network = variant_network(job, content, progress)
+        manifest = _manifest(package, network, content)
+        progress.show("asking the new package")
+        made = Package(content, completed(content, manifest))
+        require_working(made)
+        difference = answer_difference(package, made, calibration) if calibration else None
+        if difference and not request.accept_difference:
+            require_few_changes(difference, request.precision)
+        progress.show(f"writing {out}")
+        written = write_package(content, manifest, out)
+        return Variant(written, network.agreement, calibration, difference)
+
+
+def _original(model: Path, request: VariantRequest, manifest: Manifest) -> Source | None:
+    """The model as its framework wrote it, if it was given."""
+    if request.original is None:
+        return None if is_package(model) else recognized(model)
+    source = recognized(request.original)
+    if source.sha256 != manifest.origin.sha256:
+        raise InputError(
+            f"{request.original} is not what {model} was made of: the package names "
+            f"{manifest.origin.name} with the SHA-256 {manifest.origin.sha256}"
+        )
+    return source
+
+
+def _calibration(
+    package: Package, request: VariantRequest, scratch: Path, progress: Progress
+) -> CalibrationImages | None:
+    if request.calibration is None:
+        return None
+    return drawn_images(request.calibration, package.manifest, scratch, progress)
+
+
+def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Manifest:
+    """The package's own, with another network; card, heat map and what it has seen come along."""
+    manifest = package.manifest
+    for name in {manifest.card, SEEN_FILE} & manifest.files.keys():
+        shutil.copyfile(package.folder / name, content / name)
+    tensor = {"tensor": network.input_tensor}
+    output = {"tensor": network.output_tensor}
+    return manifest.model_copy(
+        update={
+            "network": network.network,
+            "heat_map": network.heat_map or _kept_heat_map(package, content),
+            "input": manifest.input.model_copy(update=tensor),
+            "output": manifest.output.model_copy(update=output),
+            "versions": {**manifest.versions, **network.versions, "prumo": __version__},
+        }
+    )
+
+
+def _kept_heat_map(package: Package, content: Path) -> HeatMap | None:
+    """The package's own: a network keeps all its outputs under their names."""
+    heat_map = package.manifest.heat_map
+    if heat_map is not None:
+        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
+    return heat_map
 
 
 @dataclass(frozen=True)
@@ -187,91 +274,3 @@ class Variant:
             "such as the model will see: give --calibration, or let `prumo model compare --images` "
             "tell what the smaller numbers cost"
         )
-
-
-def make_variant(model: Path, request: VariantRequest, out: Path, progress: Progress) -> Variant:
-    """Write a model as another package, once its network answers what the model's does.
-
-    `model` is a package, or a model that tells enough about itself to become one.
-
-    Raises:
-        InputError: What was given does not go together, or too many calibration images have
-            another label than before.
-        UnavailableError: There is no way from what the model holds to what is requested.
-    """
-    require_package_name(out)
-    with ExitStack() as stack:
-        package = stack.enter_context(open_or_package(model, progress))
-        require_sense(package.manifest.network, request.target, request.precision, model)
-        if request.precision == "int8" and request.calibration is None:
-            raise InputError(needs_images(request.precision))
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prumo-variant-")))
-        calibration = _calibration(package, request, scratch, progress)
-        job = VariantJob(
-            package=package,
-            shown=model,
-            original=_original(model, request, package.manifest),
-            target=request.target,
-            precision=request.precision,
-            calibration=calibration,
-        )
-        content = scratch / "content"
-        content.mkdir()
-        network = variant_network(job, content, progress)
-        manifest = _manifest(package, network, content)
-        progress.show("asking the new package")
-        made = Package(content, completed(content, manifest))
-        require_working(made)
-        difference = answer_difference(package, made, calibration) if calibration else None
-        if difference and not request.accept_difference:
-            require_few_changes(difference, request.precision)
-        progress.show(f"writing {out}")
-        written = write_package(content, manifest, out)
-        return Variant(written, network.agreement, calibration, difference)
-
-
-def _original(model: Path, request: VariantRequest, manifest: Manifest) -> Source | None:
-    """The model as its framework wrote it, if it was given."""
-    if request.original is None:
-        return None if is_package(model) else recognized(model)
-    source = recognized(request.original)
-    if source.sha256 != manifest.origin.sha256:
-        raise InputError(
-            f"{request.original} is not what {model} was made of: the package names "
-            f"{manifest.origin.name} with the SHA-256 {manifest.origin.sha256}"
-        )
-    return source
-
-
-def _calibration(
-    package: Package, request: VariantRequest, scratch: Path, progress: Progress
-) -> CalibrationImages | None:
-    if request.calibration is None:
-        return None
-    return drawn_images(request.calibration, package.manifest, scratch, progress)
-
-
-def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Manifest:
-    """The package's own, with another network; card, heat map and what it has seen come along."""
-    manifest = package.manifest
-    for name in {manifest.card, SEEN_FILE} & manifest.files.keys():
-        shutil.copyfile(package.folder / name, content / name)
-    tensor = {"tensor": network.input_tensor}
-    output = {"tensor": network.output_tensor}
-    return manifest.model_copy(
-        update={
-            "network": network.network,
-            "heat_map": network.heat_map or _kept_heat_map(package, content),
-            "input": manifest.input.model_copy(update=tensor),
-            "output": manifest.output.model_copy(update=output),
-            "versions": {**manifest.versions, **network.versions, "prumo": __version__},
-        }
-    )
-
-
-def _kept_heat_map(package: Package, content: Path) -> HeatMap | None:
-    """The package's own: a network keeps all its outputs under their names."""
-    heat_map = package.manifest.heat_map
-    if heat_map is not None:
-        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
-    return heat_map
