@@ -1,4 +1,4 @@
-"""From what was seen of a run to a verdict, and the anomalies among runs. Pure."""
+"""From what was seen of a run to a verdict, and what was odd about the run. Pure."""
 
 from __future__ import annotations
 
