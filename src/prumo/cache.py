@@ -5,17 +5,13 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import platformdirs
 
 from prumo.errors import BusyError, StorageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 COMPANIONS = "companions"
 ENVIRONMENTS = "environments"

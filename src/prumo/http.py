@@ -5,13 +5,11 @@ from __future__ import annotations
 import http.client
 import time
 import urllib.request
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from prumo.backoff import Backoff
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 TIMEOUT_SECONDS = 30.0
 SCHEMES = ("http://", "https://")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import io
 import mimetypes
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from PIL import Image, ImageDraw
 
 from prumo.errors import InputError, StorageError
 from prumo_endpoint.exchange import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 INVOCATIONS = "/invocations"
 UNKNOWN_TYPE = "application/octet-stream"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -14,11 +16,6 @@ from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_json
 from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.fundus.preparation import Preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
 
 Task = Literal["referral", "grade"]
 MODEL_FILE = "model.json"

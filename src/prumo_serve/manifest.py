@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -20,10 +21,6 @@ from pydantic import (
 from prumo.errors import InputError
 from prumo_serve.runtimes import runtime_named
 from prumo_serve.task import task_named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"

@@ -22,13 +22,11 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, SupportsFloat
+from typing import SupportsFloat
 
 from prumo_worker.journal import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _RESERVED = frozenset({"event", "time", "not_finite"})
 

@@ -9,14 +9,12 @@ import shutil
 import signal
 import subprocess
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from prumo_worker.task import Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class OperationTime(NamedTuple):

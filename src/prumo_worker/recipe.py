@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prumo_worker.task import TaskError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OPTIMIZERS = ("sgd", "adam")
 SCHEDULES = ("constant", "step", "cosine")

@@ -90,7 +90,7 @@ def test_an_original_that_answers_all_images_alike_shows_little(draft: Draft) ->
     )
 
     assert str(agreement).endswith("(the original answers all images alike, so this shows little)")
-    assert "little" not in str(replace(agreement, is_telling=True))
+    assert "little" not in str(replace(agreement, is_conclusive=True))
 
 
 def test_a_network_with_another_number_of_classes_is_refused(draft: Draft) -> None:

@@ -1,4 +1,4 @@
-"""FastAPI around Keras' `model.predict`, as study 3 has it.
+"""FastAPI around Keras' `model.predict`.
 
 gunicorn --workers 2 --worker-class uvicorn_worker.UvicornWorker keras_fastapi:app
 

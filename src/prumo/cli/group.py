@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 NO_MODULES: Mapping[str, str] = {}
 APPLICATIONS = "Applications"

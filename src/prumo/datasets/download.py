@@ -1,4 +1,4 @@
-"""Downloads of known data sets: continued where they stopped, checked before they get a name."""
+"""Known data sets and their downloads: continued where they stopped, checked before use."""
 
 from __future__ import annotations
 
@@ -27,19 +27,32 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
 
-
 PARTIAL = ".part"
 # At once: what was fetched is kept, and the next request only asks for the rest.
 _RETRIES = RetryPolicy(attempts=3, first_wait_seconds=0.0)
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-")
 
 
-class _Refused(Exception):  # noqa: N818 (an answer, not a mistake of ours)
-    """One place does not have the file, or has another one."""
+@dataclass(frozen=True)
+class Known:
+    """What is known of a data set's training part."""
+
+    name: str
+    images: int
+    channels: int
+    image_size: int
+    classes: int
+    home: str | None
+    """Its home page; none if it cannot be fetched."""
 
 
-class _Wrong(_Refused):
-    """What came is not the published file; nothing of it is kept."""
+def known_sets() -> list[Known]:
+    """Every data set that a study can name without bringing it."""
+    homes = {name: offer.home for name, offer in offers().items()}
+    return [
+        Known(name, card.images, card.channels, card.image_size, card.classes, homes.get(name))
+        for name, card in CATALOG.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,45 @@ class RemoteFile:
     name: str
     bytes: int
     md5: str
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Where a data set can be fetched, and which files it has."""
+
+    home: str
+    mirrors: tuple[str, ...]
+    files: tuple[RemoteFile, ...]
+
+
+@cache
+def offers() -> Mapping[str, Offer]:
+    """The data sets that can be fetched, by name."""
+    text = files("prumo.datasets").joinpath("downloads.toml").read_text(encoding="utf-8")
+    return {
+        name: Offer(
+            entry["home"],
+            tuple(entry["mirrors"]),
+            tuple(RemoteFile(**file) for file in entry["files"]),
+        )
+        for name, entry in tomllib.loads(text).items()
+    }
+
+
+def fetch(
+    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = SILENT
+) -> list[Path]:
+    """Bring the files of a data set into a folder; `places` come instead of the known ones."""
+    offer = offers().get(name)
+    if offer is None:
+        raise InputError(f"no data set '{name}' can be fetched; {did_you_mean(name, offers())}")
+    for file in offer.files:
+        counter = ProgressCounter(f"fetching {file.name}", file.bytes, "bytes", progress)
+        if download(file, places or (offer.home, *offer.mirrors), folder, counter.update):
+            counter.finish()
+        else:
+            progress.say(f"{folder / file.name} is there already")
+    return [folder / file.name for file in offer.files]
 
 
 def download(
@@ -223,62 +275,9 @@ def _md5(stream: io.BufferedReader | io.BufferedRandom) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True)
-class Offer:
-    """Where a data set can be fetched, and which files it has."""
-
-    home: str
-    mirrors: tuple[str, ...]
-    files: tuple[RemoteFile, ...]
+class _Refused(Exception):  # noqa: N818 (an answer, not a mistake of ours)
+    """One place does not have the file, or has another one."""
 
 
-@cache
-def offers() -> Mapping[str, Offer]:
-    """The data sets that can be fetched, by name."""
-    text = files("prumo.datasets").joinpath("downloads.toml").read_text(encoding="utf-8")
-    return {
-        name: Offer(
-            entry["home"],
-            tuple(entry["mirrors"]),
-            tuple(RemoteFile(**file) for file in entry["files"]),
-        )
-        for name, entry in tomllib.loads(text).items()
-    }
-
-
-def fetch(
-    name: str, folder: Path, places: Sequence[str] = (), progress: Progress = SILENT
-) -> list[Path]:
-    """Bring the files of a data set into a folder; `places` come instead of the known ones."""
-    offer = offers().get(name)
-    if offer is None:
-        raise InputError(f"no data set '{name}' can be fetched; {did_you_mean(name, offers())}")
-    for file in offer.files:
-        counter = ProgressCounter(f"fetching {file.name}", file.bytes, "bytes", progress)
-        if download(file, places or (offer.home, *offer.mirrors), folder, counter.update):
-            counter.finish()
-        else:
-            progress.say(f"{folder / file.name} is there already")
-    return [folder / file.name for file in offer.files]
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of a data set's training part."""
-
-    name: str
-    images: int
-    channels: int
-    image_size: int
-    classes: int
-    home: str | None
-    """Its home page; none if it cannot be fetched."""
-
-
-def known_sets() -> list[Known]:
-    """Every data set that a study can name without bringing it."""
-    homes = {name: offer.home for name, offer in offers().items()}
-    return [
-        Known(name, card.images, card.channels, card.image_size, card.classes, homes.get(name))
-        for name, card in CATALOG.items()
-    ]
+class _Wrong(_Refused):
+    """What came is not the published file; nothing of it is kept."""

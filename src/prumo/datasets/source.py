@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -13,11 +15,6 @@ from prumo.errors import DataError
 from prumo.machine.cpu import read_cpu
 from prumo.machine.machine import read_memory
 from prumo_worker.data import CATALOG
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

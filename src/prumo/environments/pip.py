@@ -1,4 +1,4 @@
-"""What pip does: it fills virtual environments, by the builds that suit a machine, and folders."""
+"""Virtual environments filled by pip, with the builds that suit the machine."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from prumo.environments.framework import Request
     from prumo.environments.session import Session
     from prumo.progress import Progress
-
 
 # These would make pip install elsewhere, or see packages of elsewhere.
 _REDIRECTING = {
@@ -57,153 +56,8 @@ _ACTIVITIES = (
     (re.compile(r"Installing collected packages: (.*)"), "installing {}"),
 )
 
-
-def pip_environment() -> dict[str, str]:
-    """This process's environment without what would lead an installation astray."""
-    kept = {name: value for name, value in os.environ.items() if name not in _REDIRECTING}
-    return kept | _TALK
-
-
-def offered_versions(session: Session, python: Path, package: str) -> list[str]:
-    """Every version of a package that pip could install here, newest first.
-
-    UnavailableError when the indexes answer and have no such package.
-    """
-    failure = (
-        f"pip finds no {package}: is the network, a proxy or an index of `pip config list` "
-        "out of reach?"
-    )
-    # Only a talkative pip says that it could not fetch a page.
-    words = ["index", "versions", "-vv", "--pre", package]
-    try:
-        lines = _pip(session, python, words, failure)
-    except CommandError as error:
-        if any(map(is_network_trouble, error.lines)):
-            raise
-        raise UnavailableError(str(error)) from error
-    for line in lines:
-        if line.startswith("Available versions:"):
-            return [version.strip() for version in line.partition(":")[2].split(",")]
-    raise SetupError(f"{failure}\nthe whole log: {session.log_path}")
-
-
-def install(
-    session: Session,
-    python: Path,
-    requirements: Sequence[str],
-    *,
-    constraints: Path | None,
-    progress: Progress,
-) -> None:
-    """Install requirements, held to the pins of a lock where there is one."""
-    words = ["install", *requirements]
-    if constraints:
-        words += ["--constraint", str(constraints)]
-    failure = f"pip could not install {' '.join(requirements)}"
-    _followed_pip(session, python, words, failure, progress)
-
-
-def install_beside(
-    session: Session, python: Path, lock: Path, folder: Path, progress: Progress
-) -> None:
-    """Install exactly the packages of a lock into a folder that is no environment."""
-    words = ["install", "--no-deps", "--only-binary", ":all:", "--target", str(folder)]
-    failure = f"pip could not install what {lock.name} lists"
-    _followed_pip(session, python, [*words, "--requirement", str(lock)], failure, progress)
-
-
-def download(session: Session, python: Path, requirement: str, folder: Path) -> None:
-    """Put the wheel of one package into a folder; nothing of it is installed or run."""
-    words = ["download", "--no-deps", "--only-binary", ":all:", "--dest", str(folder), requirement]
-    _pip(session, python, words, f"pip could not fetch {requirement}")
-
-
-def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
-    return session.run(_command(python, words), environment=pip_environment(), failure=failure)
-
-
-def _followed_pip(
-    session: Session, python: Path, words: Sequence[str], failure: str, progress: Progress
-) -> None:
-    def follow(line: str) -> None:
-        if activity := _activity(line):
-            progress.show(activity)
-
-    session.run(
-        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
-    )
-
-
-def _command(python: Path, words: Sequence[str]) -> list[str]:
-    # -I: no PYTHON* variable and no package of the user's own may leak in; pip's configuration may.
-    return [str(python), "-I", "-u", "-m", "pip", *words]
-
-
-def _activity(line: str) -> str:
-    """What pip is doing, in a few words; empty when a line is no news."""
-    for pattern, words in _ACTIVITIES:
-        if match := pattern.match(line):
-            return words.format(match[1])
-    return ""
-
-
 _CUDA_LABEL = re.compile(r"cu\d+")
 _SHOWN = 6
-
-
-def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
-    """The full version to install: `2.13.0+cpu`, `2.13.0+cu130` or `2.13.0`.
-
-    pip by itself prefers any labelled build to the plain one, so that a machine with a GPU would
-    get a build that cannot use it.
-    """
-    labels = _labels(request.version, offered)
-    if request.label:
-        suitable = [label for label in labels if label == request.label]
-    elif request.variant == CUDA:
-        suitable = sorted((label for label in labels if _CUDA_LABEL.fullmatch(label)), reverse=True)
-    else:
-        suitable = [label for label in labels if label == CPU]
-    if suitable:
-        return f"{request.version}+{suitable[0]}"
-    if "" in labels and not request.label:
-        return request.version
-    raise UnavailableError(_what_is_offered(request, package, labels, offered))
-
-
-def advice_on(request: Request, source: VirtualEnvironment, build: str) -> str:
-    """Advice for a user who gets a build with GPU libraries for a machine without a GPU."""
-    if request.variant != CPU or "+" in build or not source.cpu_index:
-        return ""
-    return (
-        f"pip offers no CPU build of {source.package} {request.version}, so the plain "
-        "one is taken, which may bring gigabytes of GPU libraries. To be offered the CPU build: "
-        f"pip config set global.extra-index-url {source.cpu_index}, then "
-        f"prumo setup --remove {request.name} and set up again"
-    )
-
-
-def _labels(version: str, offered: Sequence[str]) -> list[str]:
-    builds = [full.partition("+") for full in offered]
-    return [label for public, _, label in builds if public == version]
-
-
-def _what_is_offered(
-    request: Request, package: str, labels: Sequence[str], offered: Sequence[str]
-) -> str:
-    if request.variant == CUDA and CPU in labels:
-        return (
-            f"pip offers only a CPU build of {package} {request.version}, and this machine has an "
-            f"NVIDIA GPU; to take it all the same: {request.framework.name}@{request.version}+cpu"
-        )
-    wanted = f"{request.version}+{request.label}" if request.label else request.version
-    shown = ", ".join(offered[:_SHOWN]) + (", …" if len(offered) > _SHOWN else "")
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    without = f"; without the TPU: {request.framework.name}@{request.version}+cpu"
-    return (
-        f"pip offers no {package} {wanted} for Python {python} here; it offers {shown}"
-        f"{without if request.variant == TPU else ''}"
-    )
 
 
 @dataclass(frozen=True)
@@ -315,3 +169,147 @@ def _python_version(folder: Path) -> str:
     settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     pairs = (line.partition("=") for line in settings)
     return {key.strip(): value.strip() for key, _, value in pairs}["version"]
+
+
+def pip_environment() -> dict[str, str]:
+    """This process's environment without what would lead an installation astray."""
+    kept = {name: value for name, value in os.environ.items() if name not in _REDIRECTING}
+    return kept | _TALK
+
+
+def offered_versions(session: Session, python: Path, package: str) -> list[str]:
+    """Every version of a package that pip could install here, newest first.
+
+    UnavailableError when the indexes answer and have no such package.
+    """
+    failure = (
+        f"pip finds no {package}: is the network, a proxy or an index of `pip config list` "
+        "out of reach?"
+    )
+    # Only a talkative pip says that it could not fetch a page.
+    words = ["index", "versions", "-vv", "--pre", package]
+    try:
+        lines = _pip(session, python, words, failure)
+    except CommandError as error:
+        if any(map(is_network_trouble, error.lines)):
+            raise
+        raise UnavailableError(str(error)) from error
+    for line in lines:
+        if line.startswith("Available versions:"):
+            return [version.strip() for version in line.partition(":")[2].split(",")]
+    raise SetupError(f"{failure}\nthe whole log: {session.log_path}")
+
+
+def install(
+    session: Session,
+    python: Path,
+    requirements: Sequence[str],
+    *,
+    constraints: Path | None,
+    progress: Progress,
+) -> None:
+    """Install requirements, held to the pins of a lock where there is one."""
+    words = ["install", *requirements]
+    if constraints:
+        words += ["--constraint", str(constraints)]
+    failure = f"pip could not install {' '.join(requirements)}"
+    _followed_pip(session, python, words, failure, progress)
+
+
+def install_beside(
+    session: Session, python: Path, lock: Path, folder: Path, progress: Progress
+) -> None:
+    """Install exactly the packages of a lock into a folder that is no environment."""
+    words = ["install", "--no-deps", "--only-binary", ":all:", "--target", str(folder)]
+    failure = f"pip could not install what {lock.name} lists"
+    _followed_pip(session, python, [*words, "--requirement", str(lock)], failure, progress)
+
+
+def download(session: Session, python: Path, requirement: str, folder: Path) -> None:
+    """Put the wheel of one package into a folder; nothing of it is installed or run."""
+    words = ["download", "--no-deps", "--only-binary", ":all:", "--dest", str(folder), requirement]
+    _pip(session, python, words, f"pip could not fetch {requirement}")
+
+
+def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
+    return session.run(_command(python, words), environment=pip_environment(), failure=failure)
+
+
+def _followed_pip(
+    session: Session, python: Path, words: Sequence[str], failure: str, progress: Progress
+) -> None:
+    def follow(line: str) -> None:
+        if activity := _activity(line):
+            progress.show(activity)
+
+    session.run(
+        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
+    )
+
+
+def _command(python: Path, words: Sequence[str]) -> list[str]:
+    # -I: no PYTHON* variable and no package of the user's own may leak in; pip's configuration may.
+    return [str(python), "-I", "-u", "-m", "pip", *words]
+
+
+def _activity(line: str) -> str:
+    """What pip is doing, in a few words; empty when a line is no news."""
+    for pattern, words in _ACTIVITIES:
+        if match := pattern.match(line):
+            return words.format(match[1])
+    return ""
+
+
+def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
+    """The full version to install: `2.13.0+cpu`, `2.13.0+cu130` or `2.13.0`.
+
+    pip by itself prefers any labelled build to the plain one, so that a machine with a GPU would
+    get a build that cannot use it.
+    """
+    labels = _labels(request.version, offered)
+    if request.label:
+        suitable = [label for label in labels if label == request.label]
+    elif request.variant == CUDA:
+        suitable = sorted((label for label in labels if _CUDA_LABEL.fullmatch(label)), reverse=True)
+    else:
+        suitable = [label for label in labels if label == CPU]
+    if suitable:
+        return f"{request.version}+{suitable[0]}"
+    if "" in labels and not request.label:
+        return request.version
+    raise UnavailableError(_what_is_offered(request, package, labels, offered))
+
+
+def advice_on(request: Request, source: VirtualEnvironment, build: str) -> str:
+    """Advice for a user who gets a build with GPU libraries for a machine without a GPU."""
+    if request.variant != CPU or "+" in build or not source.cpu_index:
+        return ""
+    return (
+        f"pip offers no CPU build of {source.package} {request.version}, so the plain "
+        "one is taken, which may bring gigabytes of GPU libraries. To be offered the CPU build: "
+        f"pip config set global.extra-index-url {source.cpu_index}, then "
+        f"prumo setup --remove {request.name} and set up again"
+    )
+
+
+def _labels(version: str, offered: Sequence[str]) -> list[str]:
+    builds = [full.partition("+") for full in offered]
+    return [label for public, _, label in builds if public == version]
+
+
+def _what_is_offered(
+    request: Request, package: str, labels: Sequence[str], offered: Sequence[str]
+) -> str:
+    if request.variant == CUDA and CPU in labels:
+        return (
+            f"pip offers only a CPU build of {package} {request.version}, and this machine has an "
+            f"NVIDIA GPU; to take it all the same: {request.framework.name}@{request.version}+cpu"
+        )
+    wanted = f"{request.version}+{request.label}" if request.label else request.version
+    shown = ", ".join(offered[:_SHOWN]) + (", …" if len(offered) > _SHOWN else "")
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    without = f"; without the TPU: {request.framework.name}@{request.version}+cpu"
+    return (
+        f"pip offers no {package} {wanted} for Python {python} here; it offers {shown}"
+        f"{without if request.variant == TPU else ''}"
+    )

@@ -8,17 +8,15 @@ import shlex
 import signal
 import subprocess
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from pathlib import Path
+from typing import TextIO
 
 from prumo.errors import SetupError
 from prumo.supervise.child import end
 from prumo.supervise.parent_death import dies_with_parent
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 _STOP_SECONDS = 5.0
 _SHOWN_LINES = 6

@@ -30,6 +30,73 @@ if TYPE_CHECKING:
     from prumo.study import Study
     from prumo_worker.networks import Network
 
+T, G = 1e12, 1e9
+NVIDIA = "nvidia.com"
+AMAZON = "aws.amazon.com/ec2/instance-types/g5"
+GOOGLE = "cloud.google.com/tpu/docs"
+CORE_FLOPS = 96 * G
+"""Two fused multiply-adds of eight numbers in each cycle (AVX2) at 3 GHz."""
+CORE_BYTES_PER_SECOND = 5 * G
+"""A core's share of the memory channels of a server."""
+
+VECTOR_USE = (0.10, 0.65)
+"""Of the peak in fp32: 24 CPU trainings of small networks reached 0.2 to 0.6 of that of 2 cores."""
+MATRIX_USE = (0.03, 0.40)
+"""Of the peak of matrix units. ResNet-50 in mixed precision reaches 0.21 on an A100 with 2,600
+images/s (github.com/huggingface/pytorch-image-models/issues/1491) and 0.25 on a V100 with 1,270
+(github.com/NVIDIA/DeepLearningExamples/issues/837); small networks reach far less."""
+PASSES = (3, 10)
+"""How often the activations go through the memory in a step: forward, backward, and the layers
+between convolutions, which a compiler may merge."""
+LAYER_SECONDS = (10e-6, 200e-6)
+"""Of starting the operations of one layer in one step, forward and backward."""
+START_SECONDS = (3.0, 60.0)
+HALF = 0.5
+
+
+def estimate(
+    training: Training, price: Price, rate: Rate | None, earlier: Sequence[Results]
+) -> Estimated | None:
+    """Estimate a training on a priced machine; None where neither runs nor data are known of it."""
+    accelerator = accelerator_of(price)
+    device = accelerator.device if accelerator else "cuda"
+    kind = Kind(framework=training.framework, device=device, precision=training.precision)
+    taught, machines, passed_over = _taught(kind, price, earlier)
+    if taught:
+        seconds = _from_runs(training, kind, taught)
+    elif accelerator:
+        seconds = _from_data_sheet(training, accelerator)
+    else:
+        return None
+    return Estimated(
+        seconds=seconds,
+        cost=_cost(seconds, rate) if rate else None,
+        rate=rate,
+        runs=len(taught),
+        machines=tuple(machines),
+        accelerator=accelerator,
+        passed_over=tuple(passed_over),
+    )
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training to be estimated."""
+
+    network: Network
+    images: int
+    batch_size: int
+    epochs: int
+    framework: str
+    precision: str
+
+    @property
+    def work(self) -> Work:
+        """Its sizes, without a rehearsal."""
+        return training_work(
+            self.network, images=self.images, batch_size=self.batch_size, epochs=self.epochs
+        )
+
 
 @dataclass(frozen=True)
 class Accelerator:
@@ -59,102 +126,6 @@ class Accelerator:
         if self.device == "tpu":
             return "bf16"
         return "TF32" if precision == "fp32" and self.tf32_flops else precision
-
-
-T, G = 1e12, 1e9
-NVIDIA = "nvidia.com"
-AMAZON = "aws.amazon.com/ec2/instance-types/g5"
-GOOGLE = "cloud.google.com/tpu/docs"
-
-ACCELERATORS = (
-    Accelerator("T4", "cuda", 8.1 * T, 65 * T, 320 * G, source=NVIDIA),
-    Accelerator("V100", "cuda", 15.7 * T, 125 * T, 900 * G, source=NVIDIA),
-    Accelerator("A100", "cuda", 19.5 * T, 312 * T, 1555 * G, 156 * T, NVIDIA),
-    Accelerator("A100-80GB", "cuda", 19.5 * T, 312 * T, 1935 * G, 156 * T, NVIDIA),
-    Accelerator("H100", "cuda", 60 * T, 835 * T, 3350 * G, 417 * T, NVIDIA),
-    Accelerator("L4", "cuda", 30.3 * T, 121 * T, 300 * G, 60 * T, NVIDIA),
-    Accelerator("A10G", "cuda", 35 * T, 70 * T, 600 * G, source=AMAZON),
-    Accelerator("tpu-v2", "tpu", 22.5 * T, 22.5 * T, 300 * G, source=GOOGLE),
-    Accelerator("tpu-v3", "tpu", 61.5 * T, 61.5 * T, 450 * G, source=GOOGLE),
-    Accelerator("tpu-v4", "tpu", 275 * T, 275 * T, 1200 * G, source=GOOGLE),
-    Accelerator("tpu-v5litepod", "tpu", 197 * T, 197 * T, 819 * G, source=GOOGLE),
-    Accelerator("tpu-v5p", "tpu", 459 * T, 459 * T, 2765 * G, source=GOOGLE),
-    Accelerator("tpu-v6e", "tpu", 918 * T, 918 * T, 1638 * G, source=GOOGLE),
-)
-BY_NAME = {accelerator.name.lower(): accelerator for accelerator in ACCELERATORS}
-
-CORE_FLOPS = 96 * G
-"""Two fused multiply-adds of eight numbers in each cycle (AVX2) at 3 GHz."""
-CORE_BYTES_PER_SECOND = 5 * G
-"""A core's share of the memory channels of a server."""
-
-
-def find_accelerator(name: str) -> Accelerator | None:
-    """The accelerator that a price or a driver names; None where its data are not known.
-
-    >>> find_accelerator("tpu-v5litepod-8").name, find_accelerator("Tesla T4").name
-    ('tpu-v5litepod', 'T4')
-    """
-    words = name.lower()
-    if words.startswith("tpu"):
-        return BY_NAME.get(re.sub(r"-\d+$", "", words))
-    if words in BY_NAME:
-        return BY_NAME[words]
-    named = [
-        accelerator
-        for key, accelerator in BY_NAME.items()
-        if re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", words)
-    ]
-    found = max(named, key=lambda accelerator: len(accelerator.name), default=None)
-    if found and found.name == "A100" and "80gb" in words:
-        return BY_NAME["a100-80gb"]
-    return found
-
-
-def processor(cores: float) -> Accelerator:
-    """A processor of so many cores."""
-    return Accelerator(
-        name="cpu",
-        device="cpu",
-        fp32_flops=cores * CORE_FLOPS,
-        half_flops=cores * CORE_FLOPS,
-        bytes_per_second=cores * CORE_BYTES_PER_SECOND,
-        source="AVX2 at 3 GHz",
-    )
-
-
-VECTOR_USE = (0.10, 0.65)
-"""Of the peak in fp32: 24 CPU trainings of small networks reached 0.2 to 0.6 of that of 2 cores."""
-MATRIX_USE = (0.03, 0.40)
-"""Of the peak of matrix units. ResNet-50 in mixed precision reaches 0.21 on an A100 with 2,600
-images/s (github.com/huggingface/pytorch-image-models/issues/1491) and 0.25 on a V100 with 1,270
-(github.com/NVIDIA/DeepLearningExamples/issues/837); small networks reach far less."""
-PASSES = (3, 10)
-"""How often the activations go through the memory in a step: forward, backward, and the layers
-between convolutions, which a compiler may merge."""
-LAYER_SECONDS = (10e-6, 200e-6)
-"""Of starting the operations of one layer in one step, forward and backward."""
-START_SECONDS = (3.0, 60.0)
-HALF = 0.5
-
-
-@dataclass(frozen=True)
-class Training:
-    """One training to be estimated."""
-
-    network: Network
-    images: int
-    batch_size: int
-    epochs: int
-    framework: str
-    precision: str
-
-    @property
-    def work(self) -> Work:
-        """Its sizes, without a rehearsal."""
-        return training_work(
-            self.network, images=self.images, batch_size=self.batch_size, epochs=self.epochs
-        )
 
 
 @dataclass(frozen=True)
@@ -197,28 +168,55 @@ class Estimated:
         return self.runs == 0
 
 
-def estimate(
-    training: Training, price: Price, rate: Rate | None, earlier: Sequence[Results]
-) -> Estimated | None:
-    """Estimate a training on a priced machine; None where neither runs nor data are known of it."""
-    accelerator = accelerator_of(price)
-    device = accelerator.device if accelerator else "cuda"
-    kind = Kind(framework=training.framework, device=device, precision=training.precision)
-    taught, machines, passed_over = _taught(kind, price, earlier)
-    if taught:
-        seconds = _from_runs(training, kind, taught)
-    elif accelerator:
-        seconds = _from_data_sheet(training, accelerator)
-    else:
-        return None
-    return Estimated(
-        seconds=seconds,
-        cost=_cost(seconds, rate) if rate else None,
-        rate=rate,
-        runs=len(taught),
-        machines=tuple(machines),
-        accelerator=accelerator,
-        passed_over=tuple(passed_over),
+ACCELERATORS = (
+    Accelerator("T4", "cuda", 8.1 * T, 65 * T, 320 * G, source=NVIDIA),
+    Accelerator("V100", "cuda", 15.7 * T, 125 * T, 900 * G, source=NVIDIA),
+    Accelerator("A100", "cuda", 19.5 * T, 312 * T, 1555 * G, 156 * T, NVIDIA),
+    Accelerator("A100-80GB", "cuda", 19.5 * T, 312 * T, 1935 * G, 156 * T, NVIDIA),
+    Accelerator("H100", "cuda", 60 * T, 835 * T, 3350 * G, 417 * T, NVIDIA),
+    Accelerator("L4", "cuda", 30.3 * T, 121 * T, 300 * G, 60 * T, NVIDIA),
+    Accelerator("A10G", "cuda", 35 * T, 70 * T, 600 * G, source=AMAZON),
+    Accelerator("tpu-v2", "tpu", 22.5 * T, 22.5 * T, 300 * G, source=GOOGLE),
+    Accelerator("tpu-v3", "tpu", 61.5 * T, 61.5 * T, 450 * G, source=GOOGLE),
+    Accelerator("tpu-v4", "tpu", 275 * T, 275 * T, 1200 * G, source=GOOGLE),
+    Accelerator("tpu-v5litepod", "tpu", 197 * T, 197 * T, 819 * G, source=GOOGLE),
+    Accelerator("tpu-v5p", "tpu", 459 * T, 459 * T, 2765 * G, source=GOOGLE),
+    Accelerator("tpu-v6e", "tpu", 918 * T, 918 * T, 1638 * G, source=GOOGLE),
+)
+BY_NAME = {accelerator.name.lower(): accelerator for accelerator in ACCELERATORS}
+
+
+def find_accelerator(name: str) -> Accelerator | None:
+    """The accelerator that a price or a driver names; None where its data are not known.
+
+    >>> find_accelerator("tpu-v5litepod-8").name, find_accelerator("Tesla T4").name
+    ('tpu-v5litepod', 'T4')
+    """
+    words = name.lower()
+    if words.startswith("tpu"):
+        return BY_NAME.get(re.sub(r"-\d+$", "", words))
+    if words in BY_NAME:
+        return BY_NAME[words]
+    named = [
+        accelerator
+        for key, accelerator in BY_NAME.items()
+        if re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", words)
+    ]
+    found = max(named, key=lambda accelerator: len(accelerator.name), default=None)
+    if found and found.name == "A100" and "80gb" in words:
+        return BY_NAME["a100-80gb"]
+    return found
+
+
+def processor(cores: float) -> Accelerator:
+    """A processor of so many cores."""
+    return Accelerator(
+        name="cpu",
+        device="cpu",
+        fp32_flops=cores * CORE_FLOPS,
+        half_flops=cores * CORE_FLOPS,
+        bytes_per_second=cores * CORE_BYTES_PER_SECOND,
+        source="AVX2 at 3 GHz",
     )
 
 

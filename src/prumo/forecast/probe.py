@@ -28,72 +28,11 @@ if TYPE_CHECKING:
     from prumo.run.events import Listener
     from prumo.study import Level, Scenario, Study
 
-
 PER_KIND = 4
 """Probes of each framework on each machine: enough to tell a cost per step from one per image."""
 MOST = 12
 WEIGHTS = (1, 100, 10_000)
 """Of a pair of levels, of one level, and of a kind that nothing was probed of."""
-
-
-def chosen_for_probe(subjects: Sequence[Subject], most: int | None = None) -> list[Subject]:
-    """The subjects to probe, the smallest work first.
-
-    Each next one is that with the most that was not seen yet: kinds first, then levels (of numbers
-    only the least and the most), then pairs of levels; of equals the largest, which most of the
-    study's time will go into.
-    """
-    ends = _ends(subjects)
-    kinds = {subject.kind for subject in subjects}
-    limit = most if most is not None else max(len(kinds), min(MOST, PER_KIND * len(kinds)))
-    candidates = sorted(subjects, key=size_of, reverse=True)
-    seen: dict[Hashable, int] = {}
-    chosen: list[Subject] = []
-    while candidates and len(chosen) < limit:
-        best = max(candidates, key=lambda subject: _novelty(subject, ends, seen))
-        if not _novelty(best, ends, seen):
-            break
-        chosen.append(best)
-        candidates.remove(best)
-        seen |= _aspects(best, ends)
-    return sorted(chosen, key=size_of)
-
-
-def size_of(subject: Subject) -> float:
-    """The size of one step, by which probes are ordered; 0 where it is not known."""
-    return subject.work.flops * subject.work.images_per_step if subject.work else 0.0
-
-
-def _novelty(subject: Subject, ends: dict[str, set[Level]], seen: dict[Hashable, int]) -> int:
-    aspects = _aspects(subject, ends)
-    return sum(weight for aspect, weight in aspects.items() if aspect not in seen)
-
-
-def _aspects(subject: Subject, ends: dict[str, set[Level]]) -> dict[Hashable, int]:
-    kind: Kind = subject.kind
-    shown = [(name, level) for name, level in subject.levels.items() if level in ends[name]]
-    pair, single, whole = WEIGHTS
-    aspects: dict[Hashable, int] = {(kind, two): pair for two in combinations(shown, 2)}
-    aspects |= {(kind, one): single for one in shown}
-    aspects[kind,] = whole
-    return aspects
-
-
-def _ends(subjects: Sequence[Subject]) -> dict[str, set[Level]]:
-    """The levels that a probe should show: the ends of a range of numbers, all of a category."""
-    levels: dict[str, set[Level]] = {}
-    for subject in subjects:
-        for name, level in subject.levels.items():
-            levels.setdefault(name, set()).add(level)
-    return {name: _shown(found) for name, found in levels.items()}
-
-
-def _shown(levels: set[Level]) -> set[Level]:
-    numbers = [
-        level for level in levels if isinstance(level, int | float) and not isinstance(level, bool)
-    ]
-    return {min(numbers), max(numbers)} if numbers and len(numbers) == len(levels) else levels
-
 
 PROBE_SECONDS = 180.0
 """What all probes together may take."""
@@ -103,20 +42,6 @@ ENOUGH_FLOPS = 2e10
 WARMUP_STEPS = 3
 LEAST_SECONDS = 10.0
 """A probe is not begun with less time left than this."""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """What came of a trial."""
-
-    observations: tuple[Observation, ...] = ()
-    probed: tuple[str, ...] = ()
-    """The scenarios that gave an observation, each as often as it did."""
-    seconds: float = 0.0
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Scenario → why it gave none."""
-    unavailable: Mapping[Kind, str] = field(default_factory=dict)
-    """Kind of runs that cannot be run here → the reason."""
 
 
 def probe(
@@ -244,3 +169,76 @@ def _without_files(study: Study) -> Study:
         return study
     own = {name: path for name, path in study.workload.data.items() if name not in CATALOG}
     return study.model_copy(update={"workload": study.workload.model_copy(update={"data": own})})
+
+
+def chosen_for_probe(subjects: Sequence[Subject], most: int | None = None) -> list[Subject]:
+    """The subjects to probe, the smallest work first.
+
+    Each next one is that with the most that was not seen yet: kinds first, then levels (of numbers
+    only the least and the most), then pairs of levels; of equals the largest, which most of the
+    study's time will go into.
+    """
+    ends = _ends(subjects)
+    kinds = {subject.kind for subject in subjects}
+    limit = most if most is not None else max(len(kinds), min(MOST, PER_KIND * len(kinds)))
+    candidates = sorted(subjects, key=size_of, reverse=True)
+    seen: dict[Hashable, int] = {}
+    chosen: list[Subject] = []
+    while candidates and len(chosen) < limit:
+        best = max(candidates, key=lambda subject: _novelty(subject, ends, seen))
+        if not _novelty(best, ends, seen):
+            break
+        chosen.append(best)
+        candidates.remove(best)
+        seen |= _aspects(best, ends)
+    return sorted(chosen, key=size_of)
+
+
+def size_of(subject: Subject) -> float:
+    """The size of one step, by which probes are ordered; 0 where it is not known."""
+    return subject.work.flops * subject.work.images_per_step if subject.work else 0.0
+
+
+def _novelty(subject: Subject, ends: dict[str, set[Level]], seen: dict[Hashable, int]) -> int:
+    aspects = _aspects(subject, ends)
+    return sum(weight for aspect, weight in aspects.items() if aspect not in seen)
+
+
+def _aspects(subject: Subject, ends: dict[str, set[Level]]) -> dict[Hashable, int]:
+    kind: Kind = subject.kind
+    shown = [(name, level) for name, level in subject.levels.items() if level in ends[name]]
+    pair, single, whole = WEIGHTS
+    aspects: dict[Hashable, int] = {(kind, two): pair for two in combinations(shown, 2)}
+    aspects |= {(kind, one): single for one in shown}
+    aspects[kind,] = whole
+    return aspects
+
+
+def _ends(subjects: Sequence[Subject]) -> dict[str, set[Level]]:
+    """The levels that a probe should show: the ends of a range of numbers, all of a category."""
+    levels: dict[str, set[Level]] = {}
+    for subject in subjects:
+        for name, level in subject.levels.items():
+            levels.setdefault(name, set()).add(level)
+    return {name: _shown(found) for name, found in levels.items()}
+
+
+def _shown(levels: set[Level]) -> set[Level]:
+    numbers = [
+        level for level in levels if isinstance(level, int | float) and not isinstance(level, bool)
+    ]
+    return {min(numbers), max(numbers)} if numbers and len(numbers) == len(levels) else levels
+
+
+@dataclass(frozen=True)
+class Probe:
+    """What came of a trial."""
+
+    observations: tuple[Observation, ...] = ()
+    probed: tuple[str, ...] = ()
+    """The scenarios that gave an observation, each as often as it did."""
+    seconds: float = 0.0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Scenario → why it gave none."""
+    unavailable: Mapping[Kind, str] = field(default_factory=dict)
+    """Kind of runs that cannot be run here → the reason."""

@@ -28,6 +28,135 @@ if TYPE_CHECKING:
     from prumo.study.document import SectionFile
 
 
+def import_tables(mapping: SectionFile[TableMapping], folder: Path, results: Path) -> TableImport:
+    """Make a study of the files that a mapping names; all are checked before anything is written.
+
+    Args:
+        mapping: which files, and what their columns mean.
+        folder: where the files lie.
+        results: the results folder, which must not be there yet.
+    """
+    require_absent(results)
+    rows = read_measurements(mapping, folder)
+    measured = [row for row in rows if row.metrics]
+    if not measured:
+        raise InputError(f"no row of the files in {folder} has a figure")
+    factors = {
+        name: _factor(name, source, measured) for name, source in mapping.section.factors.items()
+    }
+    study = _study(mapping, factors)
+    records = tuple(_records(mapping.section, study, measured, factors))
+    plan = {"prumo": __version__, "imported_with": mapping.file.name}
+    write_results(results, study.text, plan, records)
+    return TableImport(
+        study,
+        records,
+        left_out=tuple(row.source for row in rows if not row.metrics),
+        remarks=tuple(keep_prices(study, results)),
+    )
+
+
+@dataclass(frozen=True)
+class _Factor:
+    levels: tuple[Level, ...]
+    called: dict[str, Level]
+    """As the files call a level → the level."""
+
+
+def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) -> _Factor:
+    first = {row.levels[name]: row for row in reversed(measured)}
+    met = list(dict.fromkeys(row.levels[name] for row in measured))
+    if "" in first and "" not in source.rename:
+        raise first[""].error(f"has no level of {name}; `rename` can say what an empty one means")
+    called = _typed([text for text in met if text not in source.rename]) | {
+        text: level for text, level in source.rename.items() if text in first
+    }
+    if not source.levels:
+        return _Factor(tuple(dict.fromkeys(called[text] for text in met)), called)
+    known = {level_text(level): level for level in source.levels}
+    for text in met:
+        level = level_text(called[text])
+        if level not in known:
+            hint = did_you_mean(level, known)
+            raise first[text].error(f"{level!r} is not a level of {name}; {hint}")
+    return _Factor(source.levels, {text: known[level_text(called[text])] for text in met})
+
+
+def _typed(texts: Sequence[str]) -> dict[str, Level]:
+    """Texts as numbers, if all of them are numbers that would be written the same way."""
+    numbers = {text: _number(text) for text in texts}
+    known: dict[str, Level] = {text: level for text, level in numbers.items() if level is not None}
+    return known if len(known) == len(numbers) else {text: text for text in texts}
+
+
+def _number(text: str) -> int | float | None:
+    for kind in (int, float):
+        with suppress(ValueError):
+            number = kind(text)
+            if str(number) == text and isfinite(number):
+                return number
+    return None
+
+
+def _study(mapping: SectionFile[TableMapping], factors: Mapping[str, _Factor]) -> Study:
+    told = mapping.section
+    if prod(len(factor.levels) for factor in factors.values()) > MOST_LISTED:
+        raise mapping.error(("factors",), f"make more than {MOST_LISTED} scenarios")
+    data: dict[str, Any] = {
+        "name": told.name,
+        "workload": {"kind": "imported"} | ({"source": told.source} if told.source else {}),
+        "factors": {name: list(factor.levels) for name, factor in factors.items()},
+    }
+    optional = told.model_dump(include={"description", "fixed", "machines", "cost"})
+    data |= {key: value for key, value in optional.items() if value}
+    return Study.from_dict(data, Origin(source=mapping.file, lines=mapping.lines))
+
+
+def _records(
+    mapping: TableMapping,
+    study: Study,
+    measured: Sequence[Measurement],
+    factors: Mapping[str, _Factor],
+) -> Iterator[RunRecord]:
+    scenarios = {_key(scenario.factors): scenario for scenario in study.scenarios()}
+    marks: dict[str, str] = {}
+    replications: Counter[str] = Counter()
+    for order, row in enumerate(measured, start=1):
+        levels = {name: factors[name].called[text] for name, text in row.levels.items()}
+        scenario = scenarios[_key(levels)]
+        replications[scenario.name] += 1
+        if mapping.rows == "summaries" and replications[scenario.name] > 1:
+            told = ", ".join(f"{name} {level_text(level)}" for name, level in levels.items())
+            raise row.error(f"a second summary of {told}; a factor is missing that differs")
+        if scenario.name not in marks:
+            marks[scenario.name] = fingerprint(study, scenario)
+        run = Run(scenario, replications[scenario.name])
+        yield _record(study, run, row, marks[scenario.name], order)
+
+
+def _record(study: Study, run: Run, row: Measurement, mark: str, order: int) -> RunRecord:
+    scenario: Scenario = run.scenario
+    return RunRecord(
+        run=run.name,
+        scenario=scenario.name,
+        replication=run.replication,
+        study=study.name,
+        factors=dict(scenario.factors),
+        parameters=dict(scenario.parameters),
+        fingerprint=mark,
+        verdict=Verdict.FINISHED,
+        imported=f"csv {row.source}",
+        log_sha256=row.sha256,
+        order=order,
+        metrics=row.metrics,
+        spreads=row.spreads,
+    )
+
+
+def _key(levels: Mapping[str, Level]) -> tuple[str, ...]:
+    return tuple(level_text(level) for level in levels.values())
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One row, understood as far as it can be without the others."""
@@ -161,132 +290,3 @@ class TableImport:
     """Rows without any figure, as FILE:LINE."""
     remarks: tuple[str, ...]
     """What a user should know, such as a price that nobody knows."""
-
-
-def import_tables(mapping: SectionFile[TableMapping], folder: Path, results: Path) -> TableImport:
-    """Make a study of the files that a mapping names; all are checked before anything is written.
-
-    Args:
-        mapping: which files, and what their columns mean.
-        folder: where the files lie.
-        results: the results folder, which must not be there yet.
-    """
-    require_absent(results)
-    rows = read_measurements(mapping, folder)
-    measured = [row for row in rows if row.metrics]
-    if not measured:
-        raise InputError(f"no row of the files in {folder} has a figure")
-    factors = {
-        name: _factor(name, source, measured) for name, source in mapping.section.factors.items()
-    }
-    study = _study(mapping, factors)
-    records = tuple(_records(mapping.section, study, measured, factors))
-    plan = {"prumo": __version__, "imported_with": mapping.file.name}
-    write_results(results, study.text, plan, records)
-    return TableImport(
-        study,
-        records,
-        left_out=tuple(row.source for row in rows if not row.metrics),
-        remarks=tuple(keep_prices(study, results)),
-    )
-
-
-@dataclass(frozen=True)
-class _Factor:
-    levels: tuple[Level, ...]
-    called: dict[str, Level]
-    """As the files call a level → the level."""
-
-
-def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) -> _Factor:
-    first = {row.levels[name]: row for row in reversed(measured)}
-    met = list(dict.fromkeys(row.levels[name] for row in measured))
-    if "" in first and "" not in source.rename:
-        raise first[""].error(f"has no level of {name}; `rename` can say what an empty one means")
-    called = _typed([text for text in met if text not in source.rename]) | {
-        text: level for text, level in source.rename.items() if text in first
-    }
-    if not source.levels:
-        return _Factor(tuple(dict.fromkeys(called[text] for text in met)), called)
-    known = {level_text(level): level for level in source.levels}
-    for text in met:
-        level = level_text(called[text])
-        if level not in known:
-            hint = did_you_mean(level, known)
-            raise first[text].error(f"{level!r} is not a level of {name}; {hint}")
-    return _Factor(source.levels, {text: known[level_text(called[text])] for text in met})
-
-
-def _typed(texts: Sequence[str]) -> dict[str, Level]:
-    """Texts as numbers, if all of them are numbers that would be written the same way."""
-    numbers = {text: _number(text) for text in texts}
-    known: dict[str, Level] = {text: level for text, level in numbers.items() if level is not None}
-    return known if len(known) == len(numbers) else {text: text for text in texts}
-
-
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        with suppress(ValueError):
-            number = kind(text)
-            if str(number) == text and isfinite(number):
-                return number
-    return None
-
-
-def _study(mapping: SectionFile[TableMapping], factors: Mapping[str, _Factor]) -> Study:
-    told = mapping.section
-    if prod(len(factor.levels) for factor in factors.values()) > MOST_LISTED:
-        raise mapping.error(("factors",), f"make more than {MOST_LISTED} scenarios")
-    data: dict[str, Any] = {
-        "name": told.name,
-        "workload": {"kind": "imported"} | ({"source": told.source} if told.source else {}),
-        "factors": {name: list(factor.levels) for name, factor in factors.items()},
-    }
-    optional = told.model_dump(include={"description", "fixed", "machines", "cost"})
-    data |= {key: value for key, value in optional.items() if value}
-    return Study.from_dict(data, Origin(source=mapping.file, lines=mapping.lines))
-
-
-def _records(
-    mapping: TableMapping,
-    study: Study,
-    measured: Sequence[Measurement],
-    factors: Mapping[str, _Factor],
-) -> Iterator[RunRecord]:
-    scenarios = {_key(scenario.factors): scenario for scenario in study.scenarios()}
-    marks: dict[str, str] = {}
-    replications: Counter[str] = Counter()
-    for order, row in enumerate(measured, start=1):
-        levels = {name: factors[name].called[text] for name, text in row.levels.items()}
-        scenario = scenarios[_key(levels)]
-        replications[scenario.name] += 1
-        if mapping.rows == "summaries" and replications[scenario.name] > 1:
-            told = ", ".join(f"{name} {level_text(level)}" for name, level in levels.items())
-            raise row.error(f"a second summary of {told}; a factor is missing that differs")
-        if scenario.name not in marks:
-            marks[scenario.name] = fingerprint(study, scenario)
-        run = Run(scenario, replications[scenario.name])
-        yield _record(study, run, row, marks[scenario.name], order)
-
-
-def _record(study: Study, run: Run, row: Measurement, mark: str, order: int) -> RunRecord:
-    scenario: Scenario = run.scenario
-    return RunRecord(
-        run=run.name,
-        scenario=scenario.name,
-        replication=run.replication,
-        study=study.name,
-        factors=dict(scenario.factors),
-        parameters=dict(scenario.parameters),
-        fingerprint=mark,
-        verdict=Verdict.FINISHED,
-        imported=f"csv {row.source}",
-        log_sha256=row.sha256,
-        order=order,
-        metrics=row.metrics,
-        spreads=row.spreads,
-    )
-
-
-def _key(levels: Mapping[str, Level]) -> tuple[str, ...]:
-    return tuple(level_text(level) for level in levels.values())

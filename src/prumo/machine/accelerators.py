@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 from prumo.errors import UnavailableError
 from prumo.machine.kernel import read_text
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 
 class NvmlError(Exception):

@@ -11,15 +11,13 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from prumo.machine.kernel import PROC, read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROCESSES_FILE = "cgroup.procs"
 # Version 1 writes "no limit" as the largest multiple of the page size below 2**63.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 
@@ -16,10 +17,6 @@ from prumo.machine.accelerators import Gpus, read_gpus
 from prumo.machine.cgroup import MemoryLimit, memory_limit
 from prumo.machine.cpu import Cpu, read_cpu
 from prumo.machine.kernel import CpuTicks, read_cpu_ticks, read_pressure, read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _LOOP_SECONDS = 0.7

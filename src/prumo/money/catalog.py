@@ -1,65 +1,32 @@
-"""What a user looks for in the catalog, and what fits it."""
+"""The catalog of prices: the shipped and the user's own, and the search for those that fit."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.errors import InputError, did_you_mean
 from prumo.files import write_whole
 from prumo.money.price import Kind, Price, Purchase, Unit, read_table, table_text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
-
 PRICES = "prices"
 
-
-def own_folder() -> Path:
-    """Where the user's own prices are."""
-    return cache_folder() / PRICES
+# Regions of different continents are spelt nearly alike: sa-east-1, us-east-1.
+REGION_SIMILARITY = 0.9
 
 
-def own_prices() -> list[Price]:
-    """What the user has brought so far."""
-    return [price for file in sorted(own_folder().glob("*.csv")) for price in _read(file)]
-
-
-def keep(prices: Iterable[Price]) -> list[Path]:
-    """Add prices to the user's own; of one name and date the new one stays."""
-    by_provider: dict[str, list[Price]] = {}
-    for price in prices:
-        by_provider.setdefault(price.provider, []).append(price)
-    folder = made_folder(PRICES)
-    files = []
-    with reserved(PRICES, title="the list of your own prices", before_waiting=lambda: None):
-        for provider, fresh in by_provider.items():
-            file = folder / f"{provider}.csv"
-            kept = {(price.name, price.as_of): price for price in _read(file)}
-            kept |= {(price.name, price.as_of): price for price in fresh}
-            try:
-                write_whole(file, table_text(kept.values()))
-            except OSError as error:
-                raise cache_error(error) from error
-            files.append(file)
-    return files
-
-
-def _read(file: Path) -> list[Price]:
-    try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            return list(read_table(lines, str(file)))
-    except FileNotFoundError:
-        return []
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file}: is no table of prices: {error}; fix or delete it") from error
+def load_catalog() -> Catalog:
+    """The shipped prices and the user's own; of one name the newest."""
+    own = own_prices()
+    prices = newest((*shipped_prices(), *own))
+    brought = {id(price) for price in own}
+    return Catalog(prices, frozenset(price.name for price in prices if id(price) in brought))
 
 
 @dataclass(frozen=True)
@@ -113,12 +80,44 @@ class Catalog:
         return f"`prumo price list --provider {provider}` shows what is known"
 
 
-def load_catalog() -> Catalog:
-    """The shipped prices and the user's own; of one name the newest."""
-    own = own_prices()
-    prices = newest((*shipped_prices(), *own))
-    brought = {id(price) for price in own}
-    return Catalog(prices, frozenset(price.name for price in prices if id(price) in brought))
+def own_folder() -> Path:
+    """Where the user's own prices are."""
+    return cache_folder() / PRICES
+
+
+def own_prices() -> list[Price]:
+    """What the user has brought so far."""
+    return [price for file in sorted(own_folder().glob("*.csv")) for price in _read(file)]
+
+
+def keep(prices: Iterable[Price]) -> list[Path]:
+    """Add prices to the user's own; of one name and date the new one stays."""
+    by_provider: dict[str, list[Price]] = {}
+    for price in prices:
+        by_provider.setdefault(price.provider, []).append(price)
+    folder = made_folder(PRICES)
+    files = []
+    with reserved(PRICES, title="the list of your own prices", before_waiting=lambda: None):
+        for provider, fresh in by_provider.items():
+            file = folder / f"{provider}.csv"
+            kept = {(price.name, price.as_of): price for price in _read(file)}
+            kept |= {(price.name, price.as_of): price for price in fresh}
+            try:
+                write_whole(file, table_text(kept.values()))
+            except OSError as error:
+                raise cache_error(error) from error
+            files.append(file)
+    return files
+
+
+def _read(file: Path) -> list[Price]:
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            return list(read_table(lines, str(file)))
+    except FileNotFoundError:
+        return []
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: is no table of prices: {error}; fix or delete it") from error
 
 
 def shipped_prices() -> list[Price]:
@@ -148,10 +147,6 @@ def _age_key(price: Price) -> date:
 
 def _machine_name(price: Price) -> str:
     return f"{price.provider}/{price.sku}"
-
-
-# Regions of different continents are spelt nearly alike: sa-east-1, us-east-1.
-REGION_SIMILARITY = 0.9
 
 
 @dataclass(frozen=True)

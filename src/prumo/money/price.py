@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prumo.errors import InputError, did_you_mean
 from prumo.study.section import PROVIDER, REGION, SKU
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Purchase(StrEnum):

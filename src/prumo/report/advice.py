@@ -1,4 +1,4 @@
-"""Which configuration to choose: put together, on a terminal, and as plain values."""
+"""Which configuration to choose: the answer put together, printed, as JSON, and in sentences."""
 
 from __future__ import annotations
 
@@ -45,26 +45,122 @@ CHOICE = {
     Strategy.BALANCED: "The best balance of cost and time, half each, is {name}: {figures}.",
 }
 
+NO_PRICE = Message(
+    "No price is known of these runs, so this is about time alone. --price tries one, and "
+    "`prumo reprice` keeps it."
+)
+
+
+def advice_report(
+    costing: Costing,
+    factors: Sequence[str],
+    need: Need,
+    currency: str | None,
+    given: Sequence[str] = (),
+) -> AdviceReport:
+    """Answer from runs and their amounts in a currency; None where there are no prices.
+
+    Factors that are `given`, as networks and data sets always are, are no choice.
+    """
+    money = cost_metric(currency, costing.settings) if currency else None
+    apart = varying(costing.runs, factors)
+    work = work_factors(apart, given)
+    choices = [factor for factor in apart if factor not in work]
+    answers = []
+    for runs in by_work(costing.runs, apart, given):
+        advice = advise(runs, costing.time_metric, money, need)
+        sentences = advice_sentences(advice, Wording(_labels(runs, choices), currency or ""))
+        title = levels_label(runs.row(0, named=True), work) if runs.height else ""
+        answers.append(Answer(title, advice, tuple(sentences)))
+    remarks = machine_sentences(costing, factors, money, need.confidence)
+    remarks += cost_remarks(costing) if money else [*weakening_remarks(costing), NO_PRICE]
+    return AdviceReport(tuple(answers), currency, tuple(remarks), tuple(source_sentences(costing)))
+
+
+def print_advice(report: AdviceReport, console: Console, language: Language) -> None:
+    """Every answer, its choice first and bold, then what holds for all and the prices."""
+    for answer in report.answers:
+        if answer.work:
+            console.print(Text(language.say(Message("For {work}:", {"work": answer.work}))))
+        for place, sentence in enumerate(answer.sentences):
+            console.print(Text(language.say(sentence), style="" if place else "bold"))
+        console.print()
+    for remark in report.remarks:
+        console.print(Text(language.say(remark)))
+    for source in report.sources:
+        console.print(Text(language.say(source), style="dim"))
+
+
+def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:
+    """Everything that is said, ready for JSON."""
+    return {
+        "currency": report.currency,
+        "answers": [_answer(answer, language) for answer in report.answers],
+        "remarks": [language.say(remark) for remark in report.remarks],
+        "sources": [language.say(source) for source in report.sources],
+    }
+
+
+def _labels(runs: pl.DataFrame, factors: Sequence[str]) -> dict[str, str]:
+    rows = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
+    return {row["scenario"]: scenario_label(row, factors) for row in rows}
+
+
+def _answer(answer: Answer, language: Language) -> dict[str, Any]:
+    advice = answer.advice
+    need, runner_up = advice.need, advice.runner_up
+    return {
+        "work": answer.work or None,
+        "strategy": need.strategy.value,
+        "deadline_seconds": need.deadline_seconds,
+        "budget": need.budget,
+        "choice": advice.choice.scenario if advice.choice else None,
+        "keeps_surely": advice.keeps_surely,
+        "runner_up": runner_up.candidate.scenario if runner_up else None,
+        "chance_better": runner_up.chance_better if runner_up else None,
+        "chance_best": advice.chance_best,
+        "ranking": [_candidate(candidate) for candidate in advice.ranking],
+        "others": [_candidate(candidate) for candidate in advice.others],
+        "unpriced": list(advice.unpriced),
+        "sentences": [language.say(sentence) for sentence in answer.sentences],
+    }
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "scenario": candidate.scenario,
+        "seconds": _interval(candidate.seconds),
+        "cost": _interval(candidate.cost) if candidate.cost else None,
+        "score": candidate.score,
+        "keeps_deadline": candidate.keeps_deadline,
+        "keeps_budget": candidate.keeps_budget,
+    }
+
+
+def _interval(interval: Interval) -> dict[str, Any]:
+    return {"n": interval.n, "mean": interval.mean, "low": interval.low, "high": interval.high}
+
 
 @dataclass(frozen=True)
-class Wording:
-    """How scenarios and amounts are called."""
+class Answer:
+    """The advice for one kind of work."""
 
-    labels: Mapping[str, str]
-    """Scenario → its name with its levels."""
-    currency: str
+    work: str
+    """What is trained; empty where the study asks about one work only."""
+    advice: Advice
+    sentences: tuple[Message, ...]
 
-    def label(self, scenario: str) -> str:
-        """A scenario's name with its levels."""
-        return self.labels.get(scenario, scenario)
 
-    def figures(self, candidate: Candidate) -> Message:
-        """Time and cost of a candidate with their intervals."""
-        seconds = _estimate(candidate.seconds, "s")
-        if candidate.cost is None:
-            return Message("{time}", {"time": seconds})
-        cost = _estimate(candidate.cost, self.currency)
-        return Message("{time}, {cost}", {"time": seconds, "cost": cost})
+@dataclass(frozen=True)
+class AdviceReport:
+    """Everything that is said."""
+
+    answers: tuple[Answer, ...]
+    currency: str | None
+    remarks: tuple[Message, ...]
+    """About all answers."""
+    sources: tuple[Message, ...]
+    """Where the prices come from."""
 
 
 def advice_sentences(advice: Advice, wording: Wording) -> list[Message]:
@@ -229,119 +325,22 @@ def _estimate(interval: Interval, unit: str) -> Estimate | Message:
     return Estimate(interval.mean, interval.low, interval.high, unit)
 
 
-NO_PRICE = Message(
-    "No price is known of these runs, so this is about time alone. --price tries one, and "
-    "`prumo reprice` keeps it."
-)
-
-
 @dataclass(frozen=True)
-class Answer:
-    """The advice for one kind of work."""
+class Wording:
+    """How scenarios and amounts are called."""
 
-    work: str
-    """What is trained; empty where the study asks about one work only."""
-    advice: Advice
-    sentences: tuple[Message, ...]
+    labels: Mapping[str, str]
+    """Scenario → its name with its levels."""
+    currency: str
 
+    def label(self, scenario: str) -> str:
+        """A scenario's name with its levels."""
+        return self.labels.get(scenario, scenario)
 
-@dataclass(frozen=True)
-class AdviceReport:
-    """Everything that is said."""
-
-    answers: tuple[Answer, ...]
-    currency: str | None
-    remarks: tuple[Message, ...]
-    """About all answers."""
-    sources: tuple[Message, ...]
-    """Where the prices come from."""
-
-
-def advice_report(
-    costing: Costing,
-    factors: Sequence[str],
-    need: Need,
-    currency: str | None,
-    given: Sequence[str] = (),
-) -> AdviceReport:
-    """Answer from runs and their amounts in a currency; None where there are no prices.
-
-    Factors that are `given`, as networks and data sets always are, are no choice.
-    """
-    money = cost_metric(currency, costing.settings) if currency else None
-    apart = varying(costing.runs, factors)
-    work = work_factors(apart, given)
-    choices = [factor for factor in apart if factor not in work]
-    answers = []
-    for runs in by_work(costing.runs, apart, given):
-        advice = advise(runs, costing.time_metric, money, need)
-        sentences = advice_sentences(advice, Wording(_labels(runs, choices), currency or ""))
-        title = levels_label(runs.row(0, named=True), work) if runs.height else ""
-        answers.append(Answer(title, advice, tuple(sentences)))
-    remarks = machine_sentences(costing, factors, money, need.confidence)
-    remarks += cost_remarks(costing) if money else [*weakening_remarks(costing), NO_PRICE]
-    return AdviceReport(tuple(answers), currency, tuple(remarks), tuple(source_sentences(costing)))
-
-
-def print_advice(report: AdviceReport, console: Console, language: Language) -> None:
-    """Every answer, its choice first and bold, then what holds for all and the prices."""
-    for answer in report.answers:
-        if answer.work:
-            console.print(Text(language.say(Message("For {work}:", {"work": answer.work}))))
-        for place, sentence in enumerate(answer.sentences):
-            console.print(Text(language.say(sentence), style="" if place else "bold"))
-        console.print()
-    for remark in report.remarks:
-        console.print(Text(language.say(remark)))
-    for source in report.sources:
-        console.print(Text(language.say(source), style="dim"))
-
-
-def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:
-    """Everything that is said, ready for JSON."""
-    return {
-        "currency": report.currency,
-        "answers": [_answer(answer, language) for answer in report.answers],
-        "remarks": [language.say(remark) for remark in report.remarks],
-        "sources": [language.say(source) for source in report.sources],
-    }
-
-
-def _labels(runs: pl.DataFrame, factors: Sequence[str]) -> dict[str, str]:
-    rows = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
-    return {row["scenario"]: scenario_label(row, factors) for row in rows}
-
-
-def _answer(answer: Answer, language: Language) -> dict[str, Any]:
-    advice = answer.advice
-    need, runner_up = advice.need, advice.runner_up
-    return {
-        "work": answer.work or None,
-        "strategy": need.strategy.value,
-        "deadline_seconds": need.deadline_seconds,
-        "budget": need.budget,
-        "choice": advice.choice.scenario if advice.choice else None,
-        "keeps_surely": advice.keeps_surely,
-        "runner_up": runner_up.candidate.scenario if runner_up else None,
-        "chance_better": runner_up.chance_better if runner_up else None,
-        "chance_best": advice.chance_best,
-        "ranking": [_candidate(candidate) for candidate in advice.ranking],
-        "others": [_candidate(candidate) for candidate in advice.others],
-        "unpriced": list(advice.unpriced),
-        "sentences": [language.say(sentence) for sentence in answer.sentences],
-    }
-
-
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "scenario": candidate.scenario,
-        "seconds": _interval(candidate.seconds),
-        "cost": _interval(candidate.cost) if candidate.cost else None,
-        "score": candidate.score,
-        "keeps_deadline": candidate.keeps_deadline,
-        "keeps_budget": candidate.keeps_budget,
-    }
-
-
-def _interval(interval: Interval) -> dict[str, Any]:
-    return {"n": interval.n, "mean": interval.mean, "low": interval.low, "high": interval.high}
+    def figures(self, candidate: Candidate) -> Message:
+        """Time and cost of a candidate with their intervals."""
+        seconds = _estimate(candidate.seconds, "s")
+        if candidate.cost is None:
+            return Message("{time}", {"time": seconds})
+        cost = _estimate(candidate.cost, self.currency)
+        return Message("{time}, {cost}", {"time": seconds, "cost": cost})

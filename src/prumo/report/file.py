@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.errors import StorageError
 from prumo.files import write_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write_file(path: Path, content: str | bytes) -> Path:

@@ -1,4 +1,4 @@
-"""What an estimate says, in sentences."""
+"""A forecast, its check against the runs, and the estimate of one training, in sentences."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from prumo.money.billing import Exchange
     from prumo.money.price import Price
 
-
 DIGITS = 2
 """More would claim to know what nobody knows before the runs."""
 BUSY_PERCENT = 16
 """From here on the busy machine widens the interval."""
+
+TERA = 1e12
+FLOP_DIGITS = 3
 
 
 def forecast_sentences(forecast: Forecast) -> list[Message]:
@@ -142,9 +144,6 @@ def _reservations(forecast: Forecast) -> Iterator[Message]:
     )
 
 
-TERA = 1e12
-
-
 def check_sentences(table: pl.DataFrame) -> list[Message]:
     """How good the forecast was; nothing while no run has finished."""
     scenarios = table.filter(pl.col("scenario") != TOTAL)
@@ -191,21 +190,18 @@ def _cost_sentence(row: Mapping[str, Any]) -> Message:
     return Message("They cost {fact}, outside of the interval of the forecast, {forecast}.", values)
 
 
-FLOP_DIGITS = 3
-
-
 def estimate_sentences(
     training: Training, price: Price, estimated: Estimated, exchange: Exchange | None = None
 ) -> list[Message]:
     """The answer, what it rests on and what it leaves out."""
     return [
-        *_estimate_text_answers(training, price, estimated, exchange),
+        *_time_and_cost(training, price, estimated, exchange),
         _work(training),
-        *_estimate_text_grounds(training, price, estimated),
+        *_basis(training, price, estimated),
     ]
 
 
-def _estimate_text_answers(
+def _time_and_cost(
     training: Training, price: Price, estimated: Estimated, exchange: Exchange | None
 ) -> Iterator[Message]:
     seconds = estimated.seconds
@@ -262,9 +258,7 @@ def _work(training: Training) -> Message:
     )
 
 
-def _estimate_text_grounds(
-    training: Training, price: Price, estimated: Estimated
-) -> Iterator[Message]:
+def _basis(training: Training, price: Price, estimated: Estimated) -> Iterator[Message]:
     if not estimated.is_rough:
         yield Message(
             "It rests on {runs} measured on such a machine ({machines}), scaled by steps, FLOPs "

@@ -23,12 +23,115 @@ if TYPE_CHECKING:
     from prumo.results.record import RunRecord
     from prumo.results.tables import Results
 
-
 TAG = "prumo."
 # What MLflow allows in names, without the slash, which its file store takes for a folder.
 NOT_IN_NAMES = re.compile(r"[^\w\-. :]", re.ASCII)
 LONGEST_VALUE = 5000
 CURVES = ("loss", "accuracy")
+
+# The tag that is set last: a run without it was not handed over whole.
+DIGEST = f"{TAG}digest"
+RUN, STUDY = f"{TAG}run", f"{TAG}study"
+# The most that MLflow takes in one call, by its REST API.
+METRICS_AT_ONCE, OTHERS_AT_ONCE = 1000, 100
+RUNS_AT_ONCE = 1000
+STATUS = {"finished": "FINISHED", "interrupted": "KILLED", "timeout": "KILLED"}
+SETTINGS = {
+    # Whoever names a folder wants it, though MLflow would rather have a database.
+    "MLFLOW_ALLOW_FILE_STORE": "true",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    # By default a server that is not there is asked for minutes.
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+}
+
+
+def export_to_mlflow(
+    results: Results, tracking_uri: str, experiment: str, progress: Progress
+) -> Exported:
+    """Hand every run that ended to MLflow; those that are there already are left alone."""
+    client = _client(tracking_uri)
+    exported = Exported(tracking_uri, experiment)
+    with _explained(tracking_uri):
+        number = _experiment(client, experiment)
+        there = _there(client, number, results.study_name)
+        for run in tracked_runs(results):
+            known = there.get(run.name)
+            if known is not None and known.data.tags.get(DIGEST) == run.digest:
+                exported.kept.append(run.name)
+                continue
+            progress.show("handing runs over", run.name)
+            if known is not None:
+                client.delete_run(known.info.run_id)
+            _write(client, number, run)
+            (exported.added if known is None else exported.replaced).append(run.name)
+    return exported
+
+
+def _client(tracking_uri: str) -> Any:  # noqa: ANN401 (MLflow has no types)
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    try:
+        from mlflow import MlflowClient  # noqa: PLC0415 (an extra, and slow to import)
+    except ImportError as error:
+        raise UnavailableError(
+            "MLflow is not installed here; pip install 'prumo[mlflow]' brings it."
+        ) from error
+    with _explained(tracking_uri):
+        return MlflowClient(tracking_uri=tracking_uri)
+
+
+@contextmanager
+def _explained(tracking_uri: str) -> Iterator[None]:
+    """MLflow's own errors in words for a user."""
+    from mlflow.exceptions import MlflowException  # noqa: PLC0415 (an extra, and slow to import)
+
+    try:
+        yield
+    except MlflowException as error:
+        first_line = str(error).strip().partition("\n")[0]
+        raise UnavailableError(
+            f"MLflow at '{tracking_uri}' cannot be used: {first_line}\n"
+            "Give the address of a server (http://…) or a folder. A database such as sqlite:///… "
+            "needs the whole of MLflow: pip install mlflow."
+        ) from error
+
+
+def _experiment(client: Any, name: str) -> str:  # noqa: ANN401 (MLflow has no types)
+    found = client.get_experiment_by_name(name)
+    return str(found.experiment_id if found is not None else client.create_experiment(name))
+
+
+def _there(client: Any, experiment: str, study: str) -> dict[str, Any]:  # noqa: ANN401 (MLflow)
+    """The runs of this study that MLflow has, by Prumo's names."""
+    runs: list[Any] = []
+    token = None
+    while token != "":
+        page = client.search_runs([experiment], max_results=RUNS_AT_ONCE, page_token=token)
+        runs += page
+        token = page.token or ""
+    return {run.data.tags[RUN]: run for run in runs if run.data.tags.get(STUDY) == study}
+
+
+def _write(client: Any, experiment: str, run: TrackedRun) -> None:  # noqa: ANN401 (MLflow)
+    from mlflow.entities import Metric, Param, RunTag  # noqa: PLC0415 (an extra)
+
+    created = client.create_run(experiment, start_time=run.started_ms, run_name=run.name)
+    number = created.info.run_id
+    ended_ms = run.started_ms + int(1000 * run.seconds)
+    metrics = [Metric(name, value, ended_ms, 0) for name, value in run.metrics.items()]
+    metrics += [Metric(point.name, point.value, ended_ms, point.step) for point in run.curves]
+    for part in _parts(metrics, METRICS_AT_ONCE):
+        client.log_batch(number, metrics=part)
+    for part in _parts([Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE):
+        client.log_batch(number, params=part)
+    for part in _parts([RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE):
+        client.log_batch(number, tags=part)
+    client.set_terminated(number, STATUS.get(run.verdict, "FAILED"), ended_ms)
+    client.set_tag(number, DIGEST, run.digest)
+
+
+def _parts(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 @dataclass(frozen=True)
@@ -134,22 +237,6 @@ def _name(name: str) -> str:
     return NOT_IN_NAMES.sub("_", name).strip() or "_"
 
 
-# The tag that is set last: a run without it was not handed over whole.
-DIGEST = f"{TAG}digest"
-RUN, STUDY = f"{TAG}run", f"{TAG}study"
-# The most that MLflow takes in one call, by its REST API.
-METRICS_AT_ONCE, OTHERS_AT_ONCE = 1000, 100
-RUNS_AT_ONCE = 1000
-STATUS = {"finished": "FINISHED", "interrupted": "KILLED", "timeout": "KILLED"}
-SETTINGS = {
-    # Whoever names a folder wants it, though MLflow would rather have a database.
-    "MLFLOW_ALLOW_FILE_STORE": "true",
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    # By default a server that is not there is asked for minutes.
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
-}
-
-
 @dataclass(frozen=True)
 class Exported:
     """What became of the runs, by name."""
@@ -161,92 +248,3 @@ class Exported:
     """There before with other figures, or not whole."""
     kept: list[str] = field(default_factory=list)
     """There before, and the same."""
-
-
-def export_to_mlflow(
-    results: Results, tracking_uri: str, experiment: str, progress: Progress
-) -> Exported:
-    """Hand every run that ended to MLflow; those that are there already are left alone."""
-    client = _client(tracking_uri)
-    exported = Exported(tracking_uri, experiment)
-    with _explained(tracking_uri):
-        number = _experiment(client, experiment)
-        there = _there(client, number, results.study_name)
-        for run in tracked_runs(results):
-            known = there.get(run.name)
-            if known is not None and known.data.tags.get(DIGEST) == run.digest:
-                exported.kept.append(run.name)
-                continue
-            progress.show("handing runs over", run.name)
-            if known is not None:
-                client.delete_run(known.info.run_id)
-            _write(client, number, run)
-            (exported.added if known is None else exported.replaced).append(run.name)
-    return exported
-
-
-def _client(tracking_uri: str) -> Any:  # noqa: ANN401 (MLflow has no types)
-    for name, value in SETTINGS.items():
-        os.environ.setdefault(name, value)
-    try:
-        from mlflow import MlflowClient  # noqa: PLC0415 (an extra, and slow to import)
-    except ImportError as error:
-        raise UnavailableError(
-            "MLflow is not installed here; pip install 'prumo[mlflow]' brings it."
-        ) from error
-    with _explained(tracking_uri):
-        return MlflowClient(tracking_uri=tracking_uri)
-
-
-@contextmanager
-def _explained(tracking_uri: str) -> Iterator[None]:
-    """MLflow's own errors in words for a user."""
-    from mlflow.exceptions import MlflowException  # noqa: PLC0415 (an extra, and slow to import)
-
-    try:
-        yield
-    except MlflowException as error:
-        first_line = str(error).strip().partition("\n")[0]
-        raise UnavailableError(
-            f"MLflow at '{tracking_uri}' cannot be used: {first_line}\n"
-            "Give the address of a server (http://…) or a folder. A database such as sqlite:///… "
-            "needs the whole of MLflow: pip install mlflow."
-        ) from error
-
-
-def _experiment(client: Any, name: str) -> str:  # noqa: ANN401 (MLflow has no types)
-    found = client.get_experiment_by_name(name)
-    return str(found.experiment_id if found is not None else client.create_experiment(name))
-
-
-def _there(client: Any, experiment: str, study: str) -> dict[str, Any]:  # noqa: ANN401 (MLflow)
-    """The runs of this study that MLflow has, by Prumo's names."""
-    runs: list[Any] = []
-    token = None
-    while token != "":
-        page = client.search_runs([experiment], max_results=RUNS_AT_ONCE, page_token=token)
-        runs += page
-        token = page.token or ""
-    return {run.data.tags[RUN]: run for run in runs if run.data.tags.get(STUDY) == study}
-
-
-def _write(client: Any, experiment: str, run: TrackedRun) -> None:  # noqa: ANN401 (MLflow)
-    from mlflow.entities import Metric, Param, RunTag  # noqa: PLC0415 (an extra)
-
-    created = client.create_run(experiment, start_time=run.started_ms, run_name=run.name)
-    number = created.info.run_id
-    ended_ms = run.started_ms + int(1000 * run.seconds)
-    metrics = [Metric(name, value, ended_ms, 0) for name, value in run.metrics.items()]
-    metrics += [Metric(point.name, point.value, ended_ms, point.step) for point in run.curves]
-    for part in _parts(metrics, METRICS_AT_ONCE):
-        client.log_batch(number, metrics=part)
-    for part in _parts([Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, params=part)
-    for part in _parts([RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, tags=part)
-    client.set_terminated(number, STATUS.get(run.verdict, "FAILED"), ended_ms)
-    client.set_tag(number, DIGEST, run.digest)
-
-
-def _parts(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    return (items[start : start + size] for start in range(0, len(items), size))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,11 +17,6 @@ from prumo.errors import StorageError
 from prumo.files import write_json
 from prumo.results.folder import JOURNAL_FILE
 from prumo.study.network import Architecture
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 EQUALITY_FILE = "equality.json"
 PROOFS_FOLDER = "proofs"

@@ -7,19 +7,16 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, InputError, StorageError
 from prumo.files import json_text, write_whole
 from prumo.results.record import FORMAT, RunRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
 
 STUDY_FILE = "study.yaml"
 PLAN_FILE = "plan.json"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prumo.study.network import Architecture
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 FORMAT = 1
 

@@ -18,9 +18,35 @@ if TYPE_CHECKING:
 
     from polars.datatypes import DataTypeClass
 
-
 # Some 100 MB as tables: enough to keep all cores busy, little beside what a machine has.
 BATCH_BYTES = 32 * 2**20
+SPANS = 60
+"""Equal spans of time that every run is cut into, whatever it took."""
+SPAN_SECONDS = "span_seconds"
+"""How long a row covers: the time since the row before."""
+NOT_USAGE = {"run", "time", "seconds"}
+TIMELINE = {"run": pl.String, "span": pl.Int64, "seconds": pl.Float64, "samples": pl.Int64}
+
+STEP_FIELDS: Mapping[str, DataTypeClass] = {
+    "epoch": pl.Int64,
+    "step": pl.Int64,
+    "seconds": pl.Float64,
+    "data_seconds": pl.Float64,
+    "compute_seconds": pl.Float64,
+    "images": pl.Int64,
+    "loss": pl.Float64,
+}
+EPOCH_FIELDS: Mapping[str, DataTypeClass] = {
+    "epoch": pl.Int64,
+    "seconds": pl.Float64,
+    "data_seconds": pl.Float64,
+    "compute_seconds": pl.Float64,
+    "images": pl.Int64,
+    "loss": pl.Float64,
+    "accuracy": pl.Float64,
+}
+
+_MARK = re.compile(rb'"event"\s*:\s*"profile"')
 
 
 def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
@@ -103,14 +129,6 @@ def _scan_samples(
     )
 
 
-SPANS = 60
-"""Equal spans of time that every run is cut into, whatever it took."""
-SPAN_SECONDS = "span_seconds"
-"""How long a row covers: the time since the row before."""
-NOT_USAGE = {"run", "time", "seconds"}
-TIMELINE = {"run": pl.String, "span": pl.Int64, "seconds": pl.Float64, "samples": pl.Int64}
-
-
 @dataclass(frozen=True)
 class Usage:
     """The samples of many runs, brought down to what tables and figures need."""
@@ -180,26 +198,6 @@ def _mean_over_time(value: pl.Expr) -> pl.Expr:
     return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
 
 
-STEP_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "step": pl.Int64,
-    "seconds": pl.Float64,
-    "data_seconds": pl.Float64,
-    "compute_seconds": pl.Float64,
-    "images": pl.Int64,
-    "loss": pl.Float64,
-}
-EPOCH_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "seconds": pl.Float64,
-    "data_seconds": pl.Float64,
-    "compute_seconds": pl.Float64,
-    "images": pl.Int64,
-    "loss": pl.Float64,
-    "accuracy": pl.Float64,
-}
-
-
 def scan_steps(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """Every step of these run folders; epoch 0 is warm-up."""
     return _scan_events(run_paths, "step", STEP_FIELDS)
@@ -241,9 +239,6 @@ def _field(name: str, kind: DataTypeClass) -> pl.Expr:
 
 def _has_text(file: Path) -> bool:
     return file.is_file() and file.stat().st_size > 0
-
-
-_MARK = re.compile(rb'"event"\s*:\s*"profile"')
 
 
 @dataclass(frozen=True)

@@ -44,121 +44,9 @@ if TYPE_CHECKING:
     from prumo.supervise.guard import Ending
     from prumo_worker.networks import Network
 
-
 # Ours, far above what any of Prumo's networks takes on two cores.
 PROOF_SECONDS = 1800.0
-
-
-@dataclass(frozen=True)
-class Question:
-    """An architecture in a framework."""
-
-    framework: str
-    architecture: Architecture
-    layers: Sequence[Any] | None = None
-    """Of a network that Prumo does not bring itself."""
-
-
-def prove(
-    question: Question,
-    environment: Environment,
-    proofs: Path,
-    limit_seconds: float = PROOF_SECONDS,
-) -> Answer | NoAnswer:
-    """Ask a worker; an answer to the same question in the folder of proofs is taken as it is."""
-    task = _task(question)
-    folder = proofs / _name(question, task, environment)
-    known = read_proof(folder, question.framework)
-    if isinstance(known, Answer) or (known and known.refused):
-        return known
-    ending = _ask(task, environment, folder, limit_seconds)
-    if ending.cause == "timeout":
-        return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
-    return read_proof(folder, question.framework) or NoAnswer(
-        question.framework, f"its worker ended without an answer: {_how(ending)}", refused=False
-    )
-
-
-def _task(question: Question) -> dict[str, Any]:
-    task: dict[str, Any] = {
-        "run": "check",
-        "kind": "check",
-        "parameters": {"framework": question.framework, **asdict(question.architecture)},
-        "warmup_steps": 0,
-        "threads": read_cpu().usable_cores,
-    }
-    return task if question.layers is None else {**task, "layers": list(question.layers)}
-
-
-def _name(question: Question, task: dict[str, Any], environment: Environment) -> str:
-    """A folder's name that changes with the question, the environment and Prumo's worker."""
-    asked = json.dumps([task, environment.name, worker_path().name], sort_keys=True)
-    mark = hashlib.sha256(asked.encode()).hexdigest()[:8]
-    words = [question.framework, question.architecture.network]
-    plain = [re.sub(r"[^A-Za-z0-9.]+", "-", word) for word in words]
-    return "-".join([*plain, str(question.architecture.image_size), mark])
-
-
-def _ask(
-    task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
-) -> Ending:
-    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write_json(folder / TASK_FILE, launch.task)
-    except OSError as error:
-        raise StorageError.on_writing(folder, error) from error
-    with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
-        return worker.wait().ending
-
-
-def _how(ending: Ending) -> str:
-    if ending.failure:
-        return ending.failure
-    return f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"
-
-
-def build(net: Network, framework: str, progress: Progress) -> Answer:
-    """Make the framework build the network and compute with it; an error says why it does not.
-
-    Args:
-        net: with all its shapes.
-        framework: as in a study: `pytorch`, or `pytorch@2.13.0`.
-        progress: hears about what takes long, such as the set-up of an environment.
-    """
-    channels, image_size, _ = net.input_shape
-    architecture = Architecture(net.name, image_size, channels, net.classes)
-    layers = None if net.name in NAMES else network_documents(net)
-    environment = Environments({}, progress).find(framework)
-    with tempfile.TemporaryDirectory(prefix="prumo-check-") as folder:
-        answer = prove(Question(framework, architecture, layers), environment, Path(folder))
-    if isinstance(answer, NoAnswer):
-        raise UnavailableError(f"{framework} does not build {net.name}: {answer.reason}")
-    if answer.parameters != net.parameters:
-        raise UnequalError(
-            f"{framework} builds {net.name} with {answer.parameters:,} parameters, "
-            f"not with {net.parameters:,}"
-        )
-    return answer
-
-
 SEVERAL = 2
-
-
-def compared_frameworks(
-    planned: Mapping[Architecture, Sequence[str]], trained: Mapping[Architecture, Sequence[str]]
-) -> dict[Architecture, tuple[str, ...]]:
-    """The planned architectures that, with what was trained before, several frameworks train."""
-    together = {
-        architecture: tuple(dict.fromkeys([*frameworks, *trained.get(architecture, ())]))
-        for architecture, frameworks in planned.items()
-    }
-    return {
-        architecture: frameworks
-        for architecture, frameworks in together.items()
-        if len(frameworks) >= SEVERAL
-    }
 
 
 def check_equality(
@@ -243,3 +131,112 @@ def _row(
     if reference is None and row.state is ProofState.EQUAL:
         return row.model_copy(update={"state": ProofState.ALONE, "score_difference": None})
     return row
+
+
+def compared_frameworks(
+    planned: Mapping[Architecture, Sequence[str]], trained: Mapping[Architecture, Sequence[str]]
+) -> dict[Architecture, tuple[str, ...]]:
+    """The planned architectures that, with what was trained before, several frameworks train."""
+    together = {
+        architecture: tuple(dict.fromkeys([*frameworks, *trained.get(architecture, ())]))
+        for architecture, frameworks in planned.items()
+    }
+    return {
+        architecture: frameworks
+        for architecture, frameworks in together.items()
+        if len(frameworks) >= SEVERAL
+    }
+
+
+def build(net: Network, framework: str, progress: Progress) -> Answer:
+    """Make the framework build the network and compute with it; an error says why it does not.
+
+    Args:
+        net: with all its shapes.
+        framework: as in a study: `pytorch`, or `pytorch@2.13.0`.
+        progress: hears about what takes long, such as the set-up of an environment.
+    """
+    channels, image_size, _ = net.input_shape
+    architecture = Architecture(net.name, image_size, channels, net.classes)
+    layers = None if net.name in NAMES else network_documents(net)
+    environment = Environments({}, progress).find(framework)
+    with tempfile.TemporaryDirectory(prefix="prumo-check-") as folder:
+        answer = prove(Question(framework, architecture, layers), environment, Path(folder))
+    if isinstance(answer, NoAnswer):
+        raise UnavailableError(f"{framework} does not build {net.name}: {answer.reason}")
+    if answer.parameters != net.parameters:
+        raise UnequalError(
+            f"{framework} builds {net.name} with {answer.parameters:,} parameters, "
+            f"not with {net.parameters:,}"
+        )
+    return answer
+
+
+@dataclass(frozen=True)
+class Question:
+    """An architecture in a framework."""
+
+    framework: str
+    architecture: Architecture
+    layers: Sequence[Any] | None = None
+    """Of a network that Prumo does not bring itself."""
+
+
+def prove(
+    question: Question,
+    environment: Environment,
+    proofs: Path,
+    limit_seconds: float = PROOF_SECONDS,
+) -> Answer | NoAnswer:
+    """Ask a worker; an answer to the same question in the folder of proofs is taken as it is."""
+    task = _task(question)
+    folder = proofs / _name(question, task, environment)
+    known = read_proof(folder, question.framework)
+    if isinstance(known, Answer) or (known and known.refused):
+        return known
+    ending = _ask(task, environment, folder, limit_seconds)
+    if ending.cause == "timeout":
+        return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
+    return read_proof(folder, question.framework) or NoAnswer(
+        question.framework, f"its worker ended without an answer: {_how(ending)}", refused=False
+    )
+
+
+def _task(question: Question) -> dict[str, Any]:
+    task: dict[str, Any] = {
+        "run": "check",
+        "kind": "check",
+        "parameters": {"framework": question.framework, **asdict(question.architecture)},
+        "warmup_steps": 0,
+        "threads": read_cpu().usable_cores,
+    }
+    return task if question.layers is None else {**task, "layers": list(question.layers)}
+
+
+def _name(question: Question, task: dict[str, Any], environment: Environment) -> str:
+    """A folder's name that changes with the question, the environment and Prumo's worker."""
+    asked = json.dumps([task, environment.name, worker_path().name], sort_keys=True)
+    mark = hashlib.sha256(asked.encode()).hexdigest()[:8]
+    words = [question.framework, question.architecture.network]
+    plain = [re.sub(r"[^A-Za-z0-9.]+", "-", word) for word in words]
+    return "-".join([*plain, str(question.architecture.image_size), mark])
+
+
+def _ask(
+    task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
+) -> Ending:
+    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write_json(folder / TASK_FILE, launch.task)
+    except OSError as error:
+        raise StorageError.on_writing(folder, error) from error
+    with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
+        return worker.wait().ending
+
+
+def _how(ending: Ending) -> str:
+    if ending.failure:
+        return ending.failure
+    return f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"

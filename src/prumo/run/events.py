@@ -51,7 +51,7 @@ class RunStarted:
 
 
 @dataclass(frozen=True)
-class RunAdvanced:
+class RunProgress:
     """A run goes on: the number of epochs it has ended, of how many."""
 
     run: Run
@@ -76,7 +76,7 @@ class StudyEnded:
     interrupted: bool
 
 
-Event = StudyStarted | Remark | Activity | RunStarted | RunAdvanced | RunEnded | StudyEnded
+Event = StudyStarted | Remark | Activity | RunStarted | RunProgress | RunEnded | StudyEnded
 Listener = Callable[[Event], None]
 
 

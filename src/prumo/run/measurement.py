@@ -30,8 +30,74 @@ if TYPE_CHECKING:
     from prumo.supervise.guard import Ending
     from prumo.supervise.interruption import Interruption
 
-
 END_SECONDS = 10.0
+
+
+def measure(  # noqa: PLR0913 (each is another thing)
+    run: Run,
+    launch: Launch,
+    workload: Launcher,
+    folder: Path,
+    settings: MeasureSettings,
+    interruption: Interruption,
+    tick: Callable[[], None],
+) -> Measurement:
+    """Carry out a run in its folder and judge it."""
+    noise_before = asdict(noise_now())
+    observation = observe(launch, folder, settings, interruption, tick)
+    events = read_events(folder / JOURNAL_FILE)
+    facts = facts_of(events)
+    metrics = workload.metrics(events, folder / LOG_FILE)
+    swap_bytes = read_column(folder / SAMPLES_FILE, "swap_bytes")
+    anomalies = find_anomalies(events, metrics, swap_bytes)
+    judgement = judge(
+        Evidence(
+            ending=observation.ending,
+            events=events,
+            metrics=metrics,
+            speaks_protocol=workload.speaks_protocol,
+            anomalies=anomalies,
+            expected_images=_expected_images(run, facts) if workload.sees_all_images else None,
+            control_group_kills=observation.control_group_kills,
+            kernel_kills=observation.kernel_kills,
+            last_lines=end_of_log(folder),
+            timeout_seconds=settings.timeout_seconds,
+            memory_bytes=settings.memory_bytes,
+        )
+    )
+    metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
+    if observation.ending.max_rss_bytes:
+        metrics.setdefault("max_rss_bytes", observation.ending.max_rss_bytes)
+    return Measurement(
+        judgement=replace(judgement, notes=[*judgement.notes, *observation.notes]),
+        ending=observation.ending,
+        metrics=metrics,
+        sampler=observation.sampler,
+        noise_before=noise_before,
+        anomalies=anomalies,
+        facts=facts,
+    )
+
+
+def _expected_images(run: Run, facts: Facts) -> int | None:
+    """How many images a training must have seen: all of the data in every epoch."""
+    images, epochs = facts.data.get("images"), run.scenario.parameters.get("epochs")
+    return images * epochs if isinstance(images, int) and isinstance(epochs, int) else None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What came of a run."""
+
+    judgement: Judgement
+    ending: Ending
+    metrics: dict[str, float]
+    sampler: SamplerCost | None
+    noise_before: dict[str, Any]
+    """How busy the machine was before the run began."""
+    anomalies: list[Anomaly]
+    facts: Facts
+    """What the worker said about itself."""
 
 
 def read_column(path: Path, column: str) -> list[float]:
@@ -155,70 +221,3 @@ def _kernel_kills() -> int:
         if name == "oom_kill":
             return int(value)
     return 0
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What came of a run."""
-
-    judgement: Judgement
-    ending: Ending
-    metrics: dict[str, float]
-    sampler: SamplerCost | None
-    noise_before: dict[str, Any]
-    """How busy the machine was before the run began."""
-    anomalies: list[Anomaly]
-    facts: Facts
-    """What the worker said about itself."""
-
-
-def measure(  # noqa: PLR0913 (each is another thing)
-    run: Run,
-    launch: Launch,
-    workload: Launcher,
-    folder: Path,
-    settings: MeasureSettings,
-    interruption: Interruption,
-    tick: Callable[[], None],
-) -> Measurement:
-    """Carry out a run in its folder and judge it."""
-    noise_before = asdict(noise_now())
-    observation = observe(launch, folder, settings, interruption, tick)
-    events = read_events(folder / JOURNAL_FILE)
-    facts = facts_of(events)
-    metrics = workload.metrics(events, folder / LOG_FILE)
-    swap_bytes = read_column(folder / SAMPLES_FILE, "swap_bytes")
-    anomalies = find_anomalies(events, metrics, swap_bytes)
-    judgement = judge(
-        Evidence(
-            ending=observation.ending,
-            events=events,
-            metrics=metrics,
-            speaks_protocol=workload.speaks_protocol,
-            anomalies=anomalies,
-            expected_images=_expected_images(run, facts) if workload.sees_all_images else None,
-            control_group_kills=observation.control_group_kills,
-            kernel_kills=observation.kernel_kills,
-            last_lines=end_of_log(folder),
-            timeout_seconds=settings.timeout_seconds,
-            memory_bytes=settings.memory_bytes,
-        )
-    )
-    metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
-    if observation.ending.max_rss_bytes:
-        metrics.setdefault("max_rss_bytes", observation.ending.max_rss_bytes)
-    return Measurement(
-        judgement=replace(judgement, notes=[*judgement.notes, *observation.notes]),
-        ending=observation.ending,
-        metrics=metrics,
-        sampler=observation.sampler,
-        noise_before=noise_before,
-        anomalies=anomalies,
-        facts=facts,
-    )
-
-
-def _expected_images(run: Run, facts: Facts) -> int | None:
-    """How many images a training must have seen: all of the data in every epoch."""
-    images, epochs = facts.data.get("images"), run.scenario.parameters.get("epochs")
-    return images * epochs if isinstance(images, int) and isinstance(epochs, int) else None

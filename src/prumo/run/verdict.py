@@ -1,4 +1,4 @@
-"""From what was seen of a run to a verdict. Pure."""
+"""From what was seen of a run to a verdict, and what was odd about the run. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from prumo.supervise.guard import Ending
 
-
 NO_MEMORY = re.compile(
     r"out of memory|MemoryError|cannot allocate memory|not enough memory|std::bad_alloc"
     r"|host allocation of size \d+ failed",
@@ -25,33 +24,12 @@ NO_MEMORY = re.compile(
 )
 REASON_CHARACTERS = 500
 
-
-@dataclass(frozen=True)
-class Evidence:
-    """All that is known about the end of a run."""
-
-    ending: Ending
-    events: Sequence[Event]
-    metrics: Mapping[str, float]
-    speaks_protocol: bool
-    """Whether the program is a worker, which must say `finished` itself."""
-    anomalies: Sequence[Anomaly] = ()
-    expected_images: int | None = None
-    control_group_kills: int = 0
-    kernel_kills: int = 0
-    """Processes that the kernel ended for lack of memory, on the whole machine, meanwhile."""
-    last_lines: str = ""
-    timeout_seconds: float | None = None
-    memory_bytes: int | None = None
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict and why."""
-
-    verdict: Verdict
-    reason: str = ""
-    notes: list[str] = field(default_factory=list)
+# Ours. Quarters even out single batches; fewer losses than this make no quarters.
+FEWEST_LOSSES = 8
+FLAT_SHARE = 0.01
+RISING_SHARE = 0.05
+# Ours: a kernel moves this much of idle pages out without any need.
+SWAP_GROWTH_BYTES = 16 * 2**20
 
 
 def judge(evidence: Evidence) -> Judgement:
@@ -128,14 +106,6 @@ def _notes(evidence: Evidence) -> list[str]:
     return notes
 
 
-# Ours. Quarters even out single batches; fewer losses than this make no quarters.
-FEWEST_LOSSES = 8
-FLAT_SHARE = 0.01
-RISING_SHARE = 0.05
-# Ours: a kernel moves this much of idle pages out without any need.
-SWAP_GROWTH_BYTES = 16 * 2**20
-
-
 class Anomaly(StrEnum):
     """Every anomaly there is."""
 
@@ -154,6 +124,34 @@ class Anomaly(StrEnum):
     def worthless(self) -> str:
         """Why a run with it is worth nothing; empty where its times still hold."""
         return _WORTHLESS.get(self, "")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that is known about the end of a run."""
+
+    ending: Ending
+    events: Sequence[Event]
+    metrics: Mapping[str, float]
+    speaks_protocol: bool
+    """Whether the program is a worker, which must say `finished` itself."""
+    anomalies: Sequence[Anomaly] = ()
+    expected_images: int | None = None
+    control_group_kills: int = 0
+    kernel_kills: int = 0
+    """Processes that the kernel ended for lack of memory, on the whole machine, meanwhile."""
+    last_lines: str = ""
+    timeout_seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict and why."""
+
+    verdict: Verdict
+    reason: str = ""
+    notes: list[str] = field(default_factory=list)
 
 
 _WORTHLESS = {

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, isnan, sqrt
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtr
 
 from prumo.statistics.metric import Kind, metric_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 MINIMUM_VALUES = 3
 

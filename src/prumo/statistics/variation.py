@@ -21,6 +21,54 @@ if TYPE_CHECKING:
 
     from prumo.statistics.factorial import Cells, Fit, Support, Term
 
+# Shares that add up to within this of one show as 100 %.
+ROUNDED_SHARE = 0.0005
+# With many runs every small departure is found, and F tests bear small ones
+# (Box 1954, The Annals of Mathematical Statistics 25).
+DEPARTURE_P_VALUE = 0.01
+# The tables of Shapiro and Wilk begin and, as Royston extended them, end here.
+NORMALITY_VALUES = range(3, 5001)
+# Two runs are equally far from their median, whatever their spread.
+SPREAD_RUNS = 3
+# Distances that differ by less, relatively, differ by the rounding of their computation.
+RESIDUAL_ROUNDING = 1e-9
+
+# Of all squares: below it, what is left is the rounding of the computation.
+ROUNDING = 1e-24
+
+
+def variation(
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    metric: str,
+    *,
+    logarithmic: bool | None = None,
+) -> Variation:
+    """Allot the variation of a metric over finished runs to the factors that vary.
+
+    Jain (1991), The Art of Computer Systems Performance Analysis, chapters 17 to 23; Lilja (2000),
+    Measuring Computer Performance. Where nobody says, logarithms are analysed of metrics that
+    have a unit other than percent: factors multiply times, sizes and money, and add to the rest.
+    Values that are not all positive are analysed as they are.
+    """
+    value = pl.col(metric)
+    table = runs.filter((pl.col("verdict") == "finished") & value.is_not_null() & value.is_finite())
+    wanted = is_multiplied(metric) if logarithmic is None else logarithmic
+    is_logarithmic = wanted and bool(table.select((value > 0).all()).item())
+    if is_logarithmic:
+        table = table.with_columns(value.log())
+    names = varying(table, factors)
+    obstacle = _obstacle(table, names, metric)
+    if obstacle is not None:
+        return Variation(metric, is_logarithmic, findings=(Finding(obstacle),))
+    found = _allotted(cells_of(table, names, metric), metric)
+    if is_logarithmic:
+        scale = FindingKind.LOGARITHMS
+    else:
+        scale = FindingKind.NO_LOGARITHMS if wanted else FindingKind.AS_THEY_ARE
+    findings = (Finding(scale), *found.findings)
+    return replace(found, is_logarithmic=is_logarithmic, findings=findings)
+
 
 class FindingKind(StrEnum):
     """What a reader must know to read an allocation of variation."""
@@ -53,19 +101,6 @@ class Finding:
 
     kind: FindingKind
     values: Mapping[str, object] = field(default_factory=dict)
-
-
-# Shares that add up to within this of one show as 100 %.
-ROUNDED_SHARE = 0.0005
-# With many runs every small departure is found, and F tests bear small ones
-# (Box 1954, The Annals of Mathematical Statistics 25).
-DEPARTURE_P_VALUE = 0.01
-# The tables of Shapiro and Wilk begin and, as Royston extended them, end here.
-NORMALITY_VALUES = range(3, 5001)
-# Two runs are equally far from their median, whatever their spread.
-SPREAD_RUNS = 3
-# Distances that differ by less, relatively, differ by the rounding of their computation.
-RESIDUAL_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -119,10 +154,6 @@ def _is_even(distances: NDArray[np.float64]) -> bool:
     return bool(np.ptp(distances) <= RESIDUAL_ROUNDING * distances.max())
 
 
-# Of all squares: below it, what is left is the rounding of the computation.
-ROUNDING = 1e-24
-
-
 class Source(StrEnum):
     """What a row of the table is about."""
 
@@ -163,39 +194,6 @@ class Variation:
     """None where nothing is left to check."""
     findings: tuple[Finding, ...] = ()
     """What a reader must know to read the table, or why there is none."""
-
-
-def variation(
-    runs: pl.DataFrame,
-    factors: Sequence[str],
-    metric: str,
-    *,
-    logarithmic: bool | None = None,
-) -> Variation:
-    """Allot the variation of a metric over finished runs to the factors that vary.
-
-    Jain (1991), The Art of Computer Systems Performance Analysis, chapters 17 to 23; Lilja (2000),
-    Measuring Computer Performance. Where nobody says, logarithms are analysed of metrics that
-    have a unit other than percent: factors multiply times, sizes and money, and add to the rest.
-    Values that are not all positive are analysed as they are.
-    """
-    value = pl.col(metric)
-    table = runs.filter((pl.col("verdict") == "finished") & value.is_not_null() & value.is_finite())
-    wanted = is_multiplied(metric) if logarithmic is None else logarithmic
-    is_logarithmic = wanted and bool(table.select((value > 0).all()).item())
-    if is_logarithmic:
-        table = table.with_columns(value.log())
-    names = varying(table, factors)
-    obstacle = _obstacle(table, names, metric)
-    if obstacle is not None:
-        return Variation(metric, is_logarithmic, findings=(Finding(obstacle),))
-    found = _allotted(cells_of(table, names, metric), metric)
-    if is_logarithmic:
-        scale = FindingKind.LOGARITHMS
-    else:
-        scale = FindingKind.NO_LOGARITHMS if wanted else FindingKind.AS_THEY_ARE
-    findings = (Finding(scale), *found.findings)
-    return replace(found, is_logarithmic=is_logarithmic, findings=findings)
 
 
 def is_multiplied(metric: str) -> bool:

@@ -32,17 +32,33 @@ if TYPE_CHECKING:
     from prumo_worker.networks import Network
     from prumo_worker.networks.network import Node
 
-
 # No other module can have this name, so none is hidden by a file called `numpy.py`.
 _MODULE = "prumo network"
+_YAML = (".yaml", ".yml")
+_PROGRAM = ".py"
+_KEYS = ("description", "layers")
+_ANY_CLASSES = 2
+
+_IMAGE_SIZE, _CHANNELS, _CLASSES = 224, 3, 1000
 
 
-class _Classes(int):
-    """The number of classes, to be found again in the layers that it went into."""
-
-
-# Far apart, so that a program which decides or computes by their number gives itself away.
-_TRIALS = (_Classes(2), _Classes(100_003))
+def find_network(
+    name: str,
+    image_size: int | None = None,
+    channels: int | None = None,
+    classes: int | None = None,
+) -> Network:
+    """The network, for the images and classes that it was made for where none are given."""
+    entry = CATALOG.get(name)
+    image_size = image_size or (entry.image_size if entry else _IMAGE_SIZE)
+    channels = channels or (entry.channels if entry else _CHANNELS)
+    classes = classes or (entry.classes if entry else _CLASSES)
+    if names_file(name):
+        return read_own_network(name, Path()).build(image_size, channels, classes)
+    try:
+        return network(name, image_size, channels, classes)
+    except NetworkError as error:
+        raise InputError(str(error)) from None
 
 
 def program_layers(text: str, file: Path) -> tuple[dict[str, Any], ...]:
@@ -101,12 +117,6 @@ def _line(error: BaseException, file: Path) -> int | None:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(file)]
     return lines[-1] if lines else None
-
-
-_YAML = (".yaml", ".yml")
-_PROGRAM = ".py"
-_KEYS = ("description", "layers")
-_ANY_CLASSES = 2
 
 
 @dataclass(frozen=True)
@@ -177,28 +187,6 @@ def _from_yaml(name: str, text: str, file: Path) -> OwnNetwork:
     return OwnNetwork(name, tuple(layers), file, lines)
 
 
-_IMAGE_SIZE, _CHANNELS, _CLASSES = 224, 3, 1000
-
-
-def find_network(
-    name: str,
-    image_size: int | None = None,
-    channels: int | None = None,
-    classes: int | None = None,
-) -> Network:
-    """The network, for the images and classes that it was made for where none are given."""
-    entry = CATALOG.get(name)
-    image_size = image_size or (entry.image_size if entry else _IMAGE_SIZE)
-    channels = channels or (entry.channels if entry else _CHANNELS)
-    classes = classes or (entry.classes if entry else _CLASSES)
-    if names_file(name):
-        return read_own_network(name, Path()).build(image_size, channels, classes)
-    try:
-        return network(name, image_size, channels, classes)
-    except NetworkError as error:
-        raise InputError(str(error)) from None
-
-
 def network_account(net: Network) -> dict[str, Any]:
     """What there is to say of a network, layer by layer."""
     channels, image_size, _ = net.input_shape
@@ -262,3 +250,11 @@ def architectures(
         )
         found.setdefault(architecture, {})[str(parameters["framework"])] = None
     return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}
+
+
+class _Classes(int):
+    """The number of classes, to be found again in the layers that it went into."""
+
+
+# Far apart, so that a program which decides or computes by their number gives itself away.
+_TRIALS = (_Classes(2), _Classes(100_003))

@@ -9,11 +9,8 @@ import select
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from typing import IO, TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
+from types import TracebackType
+from typing import IO, Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
 

@@ -19,11 +19,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
 # As shells report them. Not `prumo.exit_codes`: run as a script, isolated, nothing of Prumo can be

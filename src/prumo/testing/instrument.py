@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import Any, ClassVar, get_args
 
 import click
 
@@ -20,10 +21,6 @@ from prumo.run.executors.local import LocalExecutor
 from prumo.run.workloads import Launcher
 from prumo.study import Run, Study, Workload, fingerprint
 from prumo.testing.require import modules_loaded_by, refusal, require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 HEAVY = {"altair", "cv2", "numpy", "onnxruntime", "polars", "scipy", "tensorflow", "torch"}
 SUMMARY_CHARACTERS = 80

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from prumo.errors import PrumoError
 from prumo.report.language import language
 from prumo.testing.require import derives_from, modules_loaded_by, refusal, require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TASK_BASE = "prumo_serve.task.Task"
 RUNTIME_BASE = "prumo_serve.runtimes.Runtime"

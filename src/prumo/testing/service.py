@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import socket
 import time
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from http.client import HTTPConnection, HTTPException
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from prumo.errors import InputError, PrumoError
 from prumo.money.price import Price
@@ -16,10 +17,6 @@ from prumo.money.sources import FetchingSource, PriceSource, find_source
 from prumo.money.sources.documents import Document, Origin
 from prumo.plugins import PRICE_SOURCES
 from prumo.testing.require import derives_from, refusal, require
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
 
 BASE = "prumo_endpoint.targets.Target"
 OPTIONS = {"port", "model", "memory_mb", "network"}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 from string import Formatter
-from typing import TYPE_CHECKING, ClassVar
+from types import ModuleType
+from typing import ClassVar
 
 from babel.messages.pofile import read_po
 
 from prumo.testing.require import require
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import ModuleType
 
 
 class TranslationContract:

@@ -7,10 +7,11 @@ import subprocess
 import tarfile
 import tempfile
 import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from prumo.errors import InputError, UnavailableError
@@ -18,9 +19,6 @@ from prumo.machine.kernel import descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
 from prumo_endpoint.targets import NO_OPTIONS, PORT, Server, Target, TargetOptions, port_environment
 from prumo_endpoint.targets.process import cgroups_of, listening_ports, program_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 PROGRAM = "docker"
 REMOTE = ("tcp://", "ssh://", "http://", "https://")

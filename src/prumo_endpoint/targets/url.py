@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
 from prumo_endpoint.exchange import address_of
 from prumo_endpoint.targets import NO_OPTIONS, Server, Target, TargetOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 CONNECT_SECONDS = 10.0
 

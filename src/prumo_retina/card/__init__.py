@@ -36,6 +36,106 @@ if TYPE_CHECKING:
     from prumo_retina.judge import Group, GroupTable
     from prumo_retina.model import ModelDescription
 
+_UNGRADABLE = Message(
+    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
+    "blurred, cut off) counts as a referral."
+)
+_ELSEWHERE = Message(
+    "Figures hold for cameras, people and grading like those that it was judged on. In another "
+    "hospital they are as a rule worse: judge it there on photographs with known grades before "
+    "relying on it, and choose thresholds there."
+)
+_ONE_READING = Message(
+    "The true grades are what graders wrote; where graders differ, so would these figures."
+)
+_NO_SIMPLE_USE = Message(
+    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
+    "should whoever uses the network without Prumo."
+)
+
+_COLUMNS = {"camera": "camera", "site": "site", "fold": "fold"}
+_ABSENT = Message(
+    "The photographs do not distinguish cameras or sites, so nothing is known about differences "
+    "between them."
+)
+
+_TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
+_ENHANCEMENTS = {
+    "none": "not enhanced",
+    "graham": "enhanced after Graham (2015)",
+    "clahe": "enhanced by local contrast (CLAHE)",
+}
+
+_TITLES = {
+    "head": "head",
+    "frozen": "backbone frozen",
+    "trained_layers": "last layers trained",
+    "augment": "photographs varied at random",
+    "class_weights": "classes weighted alike",
+    "image_size": "side of the photographs in pixels",
+    "batch_size": "photographs per step",
+    "epochs": "most epochs",
+    "patience": "stops after epochs without progress",
+    "optimizer": "optimizer",
+    "learning_rate": "first learning rate",
+    "weight_decay": "weight decay",
+    "reduce_epochs": "smaller steps after epochs without progress",
+    "precision": "precision",
+    "strategy": "sharing of the work",
+    "threads": "threads",
+    "seed": "seed",
+}
+_ZEROS = {"trained_layers": "all", "patience": "never", "reduce_epochs": "never"}
+# A card has rows of their own for these.
+_SHOWN_ELSEWHERE = frozenset({"network", "task", "weights", "device"})
+
+_WARNING = Message(
+    "Other models on other data sets with other graders: context, not a comparison. A figure above "
+    "or below one of these proves nothing."
+)
+# Source and data set → what it reports, with decimals of the reader's language.
+_REPORTED: tuple[tuple[str, str, Message], ...] = (
+    (
+        "Gulshan et al. 2016, JAMA",
+        "EyePACS-1",
+        Message(
+            "area {area:.2f}; sensitivity {sensitivity:.1f} %, specificity {specificity:.1f} % at "
+            "the high-sensitivity point",
+            {"area": 0.99, "sensitivity": 97.5, "specificity": 93.4},
+        ),
+    ),
+    (
+        "Voets et al. 2019, PLoS ONE",
+        "EyePACS, Messidor-2",
+        Message(
+            "area {area:.3f} on photographs of the training's source, {elsewhere:.3f} elsewhere",
+            {"area": 0.951, "elsewhere": 0.853},
+        ),
+    ),
+    (
+        "Abràmoff et al. 2018, npj Digital Medicine",
+        "IDx-DR",
+        Message(
+            "sensitivity {sensitivity:.1f} %, specificity {specificity:.1f} %; required were "
+            "{least_sensitivity:.1f} % and {least_specificity:.1f} %",
+            {
+                "sensitivity": 87.2,
+                "specificity": 90.7,
+                "least_sensitivity": 85.0,
+                "least_specificity": 82.5,
+            },
+        ),
+    ),
+    (
+        "Krause et al. 2018, Ophthalmology",
+        "EyePACS-2",
+        Message(
+            "quadratic kappa of single specialists {low:.2f} to {high:.2f}",
+            {"low": 0.82, "high": 0.91},
+        ),
+    ),
+)
+
 
 def card(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Card:
     """All that is known of a model, in a language."""
@@ -86,24 +186,6 @@ def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: La
     return Section(language.say("Heat maps"), (paragraph, *pictures))
 
 
-_UNGRADABLE = Message(
-    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
-    "blurred, cut off) counts as a referral."
-)
-_ELSEWHERE = Message(
-    "Figures hold for cameras, people and grading like those that it was judged on. In another "
-    "hospital they are as a rule worse: judge it there on photographs with known grades before "
-    "relying on it, and choose thresholds there."
-)
-_ONE_READING = Message(
-    "The true grades are what graders wrote; where graders differ, so would these figures."
-)
-_NO_SIMPLE_USE = Message(
-    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
-    "should whoever uses the network without Prumo."
-)
-
-
 def purpose(evaluation: Evaluation, language: Language) -> Section:
     """Use and limits, most of which are the same for every model of this kind."""
     points = (
@@ -133,13 +215,6 @@ def _use(description: ModelDescription) -> Message:
         "whether a person should see a specialist (moderate diabetic retinopathy or worse). It "
         "gives no grade."
     )
-
-
-_COLUMNS = {"camera": "camera", "site": "site", "fold": "fold"}
-_ABSENT = Message(
-    "The photographs do not distinguish cameras or sites, so nothing is known about differences "
-    "between them."
-)
 
 
 def groups_section(evaluation: Evaluation, language: Language) -> Section:
@@ -192,14 +267,6 @@ def _row(group: Group, language: Language) -> tuple[str, ...]:
         formatted_estimate(group.rates.sensitivity, language),
         formatted_estimate(group.rates.specificity, language),
     )
-
-
-_TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
-_ENHANCEMENTS = {
-    "none": "not enhanced",
-    "graham": "enhanced after Graham (2015)",
-    "clahe": "enhanced by local contrast (CLAHE)",
-}
 
 
 def making(evaluation: Evaluation, language: Language) -> Section:
@@ -279,30 +346,6 @@ def _numbers(values: tuple[float, ...], language: Language) -> str:
     return texts[0] if len(texts) == 1 else "; ".join(map(language.number, values))
 
 
-_TITLES = {
-    "head": "head",
-    "frozen": "backbone frozen",
-    "trained_layers": "last layers trained",
-    "augment": "photographs varied at random",
-    "class_weights": "classes weighted alike",
-    "image_size": "side of the photographs in pixels",
-    "batch_size": "photographs per step",
-    "epochs": "most epochs",
-    "patience": "stops after epochs without progress",
-    "optimizer": "optimizer",
-    "learning_rate": "first learning rate",
-    "weight_decay": "weight decay",
-    "reduce_epochs": "smaller steps after epochs without progress",
-    "precision": "precision",
-    "strategy": "sharing of the work",
-    "threads": "threads",
-    "seed": "seed",
-}
-_ZEROS = {"trained_layers": "all", "patience": "never", "reduce_epochs": "never"}
-# A card has rows of their own for these.
-_SHOWN_ELSEWHERE = frozenset({"network", "task", "weights", "device"})
-
-
 def formatted_parameters(parameters: Mapping[str, object], language: Language) -> str:
     """Each with its title; one that is not known here keeps its name."""
     left_out = set(_SHOWN_ELSEWHERE)
@@ -325,54 +368,6 @@ def _value(name: str, value: object, language: Language) -> str:
     if value == 0 and name in _ZEROS:
         return language.say(_ZEROS[name])
     return language.number(value) if isinstance(value, float) else str(value)
-
-
-_WARNING = Message(
-    "Other models on other data sets with other graders: context, not a comparison. A figure above "
-    "or below one of these proves nothing."
-)
-# Source and data set → what it reports, with decimals of the reader's language.
-_REPORTED: tuple[tuple[str, str, Message], ...] = (
-    (
-        "Gulshan et al. 2016, JAMA",
-        "EyePACS-1",
-        Message(
-            "area {area:.2f}; sensitivity {sensitivity:.1f} %, specificity {specificity:.1f} % at "
-            "the high-sensitivity point",
-            {"area": 0.99, "sensitivity": 97.5, "specificity": 93.4},
-        ),
-    ),
-    (
-        "Voets et al. 2019, PLoS ONE",
-        "EyePACS, Messidor-2",
-        Message(
-            "area {area:.3f} on photographs of the training's source, {elsewhere:.3f} elsewhere",
-            {"area": 0.951, "elsewhere": 0.853},
-        ),
-    ),
-    (
-        "Abràmoff et al. 2018, npj Digital Medicine",
-        "IDx-DR",
-        Message(
-            "sensitivity {sensitivity:.1f} %, specificity {specificity:.1f} %; required were "
-            "{least_sensitivity:.1f} % and {least_specificity:.1f} %",
-            {
-                "sensitivity": 87.2,
-                "specificity": 90.7,
-                "least_sensitivity": 85.0,
-                "least_specificity": 82.5,
-            },
-        ),
-    ),
-    (
-        "Krause et al. 2018, Ophthalmology",
-        "EyePACS-2",
-        Message(
-            "quadratic kappa of single specialists {low:.2f} to {high:.2f}",
-            {"low": 0.82, "high": 0.91},
-        ),
-    ),
-)
 
 
 def references(language: Language) -> Section:

@@ -6,19 +6,15 @@ import csv
 import fcntl
 import io
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, DataError, InputError, StorageError
 from prumo.files import write_json, write_whole
 from prumo_retina.fundus.preparation import Preparation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 PREPARATION_FILE = "preparation.json"
 IMAGES_FOLDER = "images"

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from prumo.errors import DataError, InputError
 from prumo_retina.dataset.data_folder import is_prepared, write_table
 from prumo_retina.photograph import SUFFIXES, is_photograph_file
 from prumo_serve.image_folder import shown_name, walk_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
 
 _TABLE_SUFFIXES = {".csv", ".tsv"}
 

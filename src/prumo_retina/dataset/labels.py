@@ -6,15 +6,12 @@ import csv
 import io
 import math
 import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.errors import DataError, did_you_mean
 from prumo_retina.grade import Grade
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from prumo.errors import DataError
 from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import Grade
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 MANIFEST_FILE = "manifest.csv"
 COLUMNS = (

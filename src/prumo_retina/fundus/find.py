@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from prumo_retina.fundus.preparation import Method
 
-
 TOLERANCE = 0.015
 """Of the radius: how far from a circle a point still lies on it."""
 
@@ -40,6 +39,43 @@ _MEDIAN_TO_SIGMA = 1.4826
 (P. J. Huber, Robust Statistics, 1981)."""
 _LEAST_SPREAD_PIXELS = 0.1
 _DAMPING = 1e-6 * np.eye(3)
+
+_WORKING_PIXELS = 160
+"""Of the shorter side, at least: the rim is found to a fraction of a pixel in a small picture."""
+_LEAST_PIXELS = 32
+_MOST_PIXELS = 32_766
+"""A side that OpenCV can sample; only a strip is longer with so short a shorter side."""
+_LEAST_CONTRAST = 4
+"""Levels of brightness between background and fundus."""
+_LEVELS = (0.08, 0.15, 0.25, 0.4, 0.55)
+"""Between those of the background (0) and of the fundus (1)."""
+_BORDER_PIXELS = 3
+"""Where a photograph ends, so does what is bright in it: that is no rim."""
+_LEAST_RADIUS = 0.15
+"""Of the shorter side."""
+_MOST_RADIUS = 0.6
+"""Of the diagonal; a circle of half of it leaves no corner outside."""
+_REACHES = (0.08, 0.03)
+"""Of the radius: how far from the circle its rim is looked for, at first and then."""
+_RAYS = 360
+_STEP_PIXELS = 0.5
+_WINDOW_STEPS = 6
+"""The brightness on both sides of a descent is averaged over so many steps."""
+_CLEAR_DESCENT = 0.25
+"""Of the usual one: what falls less is no rim."""
+_LEAST_SUPPORT = 0.4
+"""Share of the rays in the picture that must meet a rim on the circle."""
+
+LEAST_RADIUS_PIXELS = 100
+"""Of the whole photograph; at this and below, Voets 2019 rejects what was found."""
+
+# Voets 2019 squares the intensities: 255 / 1.3 · (level / (255 / 1.5))².
+_RAISED_CONTRAST = np.clip(255 / 1.3 * (np.arange(256) / (255 / 1.5)) ** 2, 0, 255).astype(np.uint8)
+
+
+def find_fundus(pixels: np.ndarray, method: Method, scale: float = 1.0) -> Circle | None:
+    """Its circle in the given RGB pixels, or None; `scale` is theirs, as of a `Photograph`."""
+    return _METHODS[method](pixels, scale)
 
 
 def agreed_circle(
@@ -106,33 +142,6 @@ def _votes(circles: np.ndarray, points: np.ndarray) -> np.ndarray:
     on_circle &= distance_squared < ((1 + TOLERANCE) * radius) ** 2
     votes: np.ndarray = np.count_nonzero(on_circle, axis=1)
     return votes
-
-
-_WORKING_PIXELS = 160
-"""Of the shorter side, at least: the rim is found to a fraction of a pixel in a small picture."""
-_LEAST_PIXELS = 32
-_MOST_PIXELS = 32_766
-"""A side that OpenCV can sample; only a strip is longer with so short a shorter side."""
-_LEAST_CONTRAST = 4
-"""Levels of brightness between background and fundus."""
-_LEVELS = (0.08, 0.15, 0.25, 0.4, 0.55)
-"""Between those of the background (0) and of the fundus (1)."""
-_BORDER_PIXELS = 3
-"""Where a photograph ends, so does what is bright in it: that is no rim."""
-_LEAST_RADIUS = 0.15
-"""Of the shorter side."""
-_MOST_RADIUS = 0.6
-"""Of the diagonal; a circle of half of it leaves no corner outside."""
-_REACHES = (0.08, 0.03)
-"""Of the radius: how far from the circle its rim is looked for, at first and then."""
-_RAYS = 360
-_STEP_PIXELS = 0.5
-_WINDOW_STEPS = 6
-"""The brightness on both sides of a descent is averaged over so many steps."""
-_CLEAR_DESCENT = 0.25
-"""Of the usual one: what falls less is no rim."""
-_LEAST_SUPPORT = 0.4
-"""Share of the rays in the picture that must meet a rim on the circle."""
 
 
 @dataclass(frozen=True)
@@ -279,13 +288,6 @@ def _peak_offset(values: np.ndarray, peaks: np.ndarray) -> np.ndarray:
     return offset.clip(-1, 1)
 
 
-LEAST_RADIUS_PIXELS = 100
-"""Of the whole photograph; at this and below, Voets 2019 rejects what was found."""
-
-# Voets 2019 squares the intensities: 255 / 1.3 · (level / (255 / 1.5))².
-_RAISED_CONTRAST = np.clip(255 / 1.3 * (np.arange(256) / (255 / 1.5)) ** 2, 0, 255).astype(np.uint8)
-
-
 def find_by_contour(pixels: np.ndarray, scale: float) -> Circle | None:
     """The circle around the largest bright region, or None when there is none large enough."""
     grey = cv2.cvtColor(cv2.LUT(pixels, _RAISED_CONTRAST), cv2.COLOR_RGB2GRAY)
@@ -309,8 +311,3 @@ _METHODS: dict[Method, Callable[[np.ndarray, float], Circle | None]] = {
     "rim": find_by_rim,
     "voets": find_by_contour,
 }
-
-
-def find_fundus(pixels: np.ndarray, method: Method, scale: float = 1.0) -> Circle | None:
-    """Its circle in the given RGB pixels, or None; `scale` is theirs, as of a `Photograph`."""
-    return _METHODS[method](pixels, scale)

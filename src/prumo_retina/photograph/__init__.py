@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.errors import DataError
 from prumo.message import Message
@@ -21,10 +22,6 @@ from prumo_retina.photograph.pixels import (
     read_tiff,
     upright_jpeg,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 __all__ = [
     "SUFFIXES",

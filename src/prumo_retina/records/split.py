@@ -26,8 +26,15 @@ if TYPE_CHECKING:
 
     from prumo_retina.dataset.manifest import Entry
 
-
 Group = tuple["Entry", ...]
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+_LEAST_FOLDS, _LEAST_GRADES = 2, 2
+
+NO_PHOTOGRAPH = "no photograph"
+NO_GRADE = "no grade"
+UNGRADABLE = "ungradable"
+CONFLICT = "duplicates with other grades"
 
 
 def kept_together(entries: Iterable[Entry]) -> tuple[Group, ...]:
@@ -73,10 +80,6 @@ def _groups(
     for entry in ordered:
         members[found(("image", entry.name))].append(entry)
     return tuple(map(tuple, members.values()))
-
-
-TRAIN, VALIDATION, TEST = "train", "validation", "test"
-_LEAST_FOLDS, _LEAST_GRADES = 2, 2
 
 
 @dataclass(frozen=True)
@@ -233,12 +236,6 @@ def _warnings(subsets: Mapping[str, tuple[Entry, ...]]) -> Iterable[str]:
             yield f"{subset} has none of the {everywhere[absent]} photographs of grade {absent}"
     if len({Grade(grade).is_referable for grade in everywhere}) == 1:
         yield "all photographs would be decided alike, so no model for a referral can be trained"
-
-
-NO_PHOTOGRAPH = "no photograph"
-NO_GRADE = "no grade"
-UNGRADABLE = "ungradable"
-CONFLICT = "duplicates with other grades"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,31 @@ if TYPE_CHECKING:
 
     import h5py
 
+_WEIGHTS_IN_ARCHIVE = "model.weights.h5"
+_MODEL_WEIGHTS = "model_weights"
+_VARIABLES_GROUP = "vars"
+_FOREIGN = ("optimizer", "optimizer_weights", "seed_generator", "metrics")
+_OLD_NAMES = {"depthwise_kernel": "kernel", "W": "kernel", "b": "bias"}
+
+_MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias|running_mean|running_var)")
+_NORMALIZATION = ("scale", "shift", "mean", "variance")
+
+_KIND = "pytorch_weights"
+_MEMORY_SHARE = 0.8
+"""Of what is free: a forged file is stopped before the machine has none left."""
+_DTYPES = {
+    "BOOL": "?",
+    "U8": "u1",
+    "I8": "i1",
+    "I16": "<i2",
+    "I32": "<i4",
+    "I64": "<i8",
+    "F16": "<f2",
+    "BF16": "<u2",
+    "F32": "<f4",
+    "F64": "<f8",
+}
+
 
 @dataclass(frozen=True)
 class NamedArrays:
@@ -64,13 +89,6 @@ def opened_archive(content: bytes) -> zipfile.ZipFile:
     if sum(member.file_size for member in members) > len(content):
         raise DataError("is an archive whose parts are larger than itself")
     return archive
-
-
-_WEIGHTS_IN_ARCHIVE = "model.weights.h5"
-_MODEL_WEIGHTS = "model_weights"
-_VARIABLES_GROUP = "vars"
-_FOREIGN = ("optimizer", "optimizer_weights", "seed_generator", "metrics")
-_OLD_NAMES = {"depthwise_kernel": "kernel", "W": "kernel", "b": "bias"}
 
 
 def arrays_of_keras_archive(content: bytes) -> dict[str, np.ndarray]:
@@ -172,10 +190,6 @@ def _variable_name(name: str) -> str:
     return _OLD_NAMES.get(bare, bare)
 
 
-_MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias|running_mean|running_var)")
-_NORMALIZATION = ("scale", "shift", "mean", "variance")
-
-
 def arrays_of_onnx(content: bytes) -> dict[str, np.ndarray]:
     """Under the names of PyTorch's modules where the file kept them.
 
@@ -243,23 +257,6 @@ def _is_evenly_padded(node: Any) -> bool:  # noqa: ANN401 (a protocol buffer)
     pads = list(settings["pads"].ints)
     half = len(pads) // 2
     return max(settings["strides"].ints) > 1 and pads[:half] == pads[half:] and max(pads) > 0
-
-
-_KIND = "pytorch_weights"
-_MEMORY_SHARE = 0.8
-"""Of what is free: a forged file is stopped before the machine has none left."""
-_DTYPES = {
-    "BOOL": "?",
-    "U8": "u1",
-    "I8": "i1",
-    "I16": "<i2",
-    "I32": "<i4",
-    "I64": "<i8",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "F32": "<f4",
-    "F64": "<f8",
-}
 
 
 def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:

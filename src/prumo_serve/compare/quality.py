@@ -27,9 +27,50 @@ if TYPE_CHECKING:
     from prumo_serve.estimates import Estimate
     from prumo_serve.manifest import Manifest
 
-
 _IMAGE_COLUMNS = ("image", "file", "filename", "name", "path")
 _LABEL_COLUMNS = ("label", "class")
+
+ALL = "all"
+NO_LABEL = "without a label"
+DUPLICATE = "duplicates of others"
+
+
+def labelled_images(
+    request: ImageRequest, manifest: Manifest, progress: Progress
+) -> LabelledImages:
+    """The images of a folder that have a label, as the model's task finds them.
+
+    Raises:
+        InputError: There are no images, or no labels that are known.
+        DataError: Labels cannot be read, or are not those of the model.
+    """
+    return task_named(manifest.task).labelled_images(request, manifest, progress)
+
+
+def quality(judged: Judged) -> Quality:
+    """The figures of at least one image."""
+    accuracy = rate(judged.is_right, judged.patients)
+    decision = judged.decision
+    if decision is None:
+        return Quality(accuracy, kappa=judged.kappa)
+    has_both = 0 < decision.true.sum() < len(decision.true)
+    return Quality(
+        accuracy=accuracy,
+        sensitivity=_among(decision.true, decision.predicted, judged.patients),
+        specificity=_among(~decision.true, ~decision.predicted, judged.patients),
+        auc=area_under_curve(decision.probability, decision.true, judged.patients)
+        if has_both
+        else None,
+        kappa=judged.kappa,
+    )
+
+
+def _among(
+    chosen: NDArray[np.bool_], hits: NDArray[np.bool_], patients: Sequence[str] | None
+) -> Estimate | None:
+    if not chosen.any():
+        return None
+    return rate(hits[chosen], None if patients is None else np.asarray(patients)[chosen])
 
 
 def read_label_table(
@@ -102,11 +143,6 @@ def _places(names: Iterable[str]) -> dict[str, str]:
     return {short: name for short, name in by_name.items() if short not in doubled} | by_path
 
 
-ALL = "all"
-NO_LABEL = "without a label"
-DUPLICATE = "duplicates of others"
-
-
 @dataclass(frozen=True)
 class Truth:
     """The right answer to one image."""
@@ -136,18 +172,6 @@ class ImageRequest:
     """A table; None for the one that lies in the folder, or for the names of its folders."""
     subset: str = ALL
     """Of a folder that a task's own tools have split."""
-
-
-def labelled_images(
-    request: ImageRequest, manifest: Manifest, progress: Progress
-) -> LabelledImages:
-    """The images of a folder that have a label, as the model's task finds them.
-
-    Raises:
-        InputError: There are no images, or no labels that are known.
-        DataError: Labels cannot be read, or are not those of the model.
-    """
-    return task_named(manifest.task).labelled_images(request, manifest, progress)
 
 
 def classified_images(request: ImageRequest, manifest: Manifest) -> LabelledImages:
@@ -262,32 +286,6 @@ def patients_of(truths: Sequence[Truth]) -> list[str] | None:
     """Whose each image is; None where nobody knows any."""
     names = [truth.patient for truth in truths]
     return names if any(names) else None
-
-
-def quality(judged: Judged) -> Quality:
-    """The figures of at least one image."""
-    accuracy = rate(judged.is_right, judged.patients)
-    decision = judged.decision
-    if decision is None:
-        return Quality(accuracy, kappa=judged.kappa)
-    has_both = 0 < decision.true.sum() < len(decision.true)
-    return Quality(
-        accuracy=accuracy,
-        sensitivity=_among(decision.true, decision.predicted, judged.patients),
-        specificity=_among(~decision.true, ~decision.predicted, judged.patients),
-        auc=area_under_curve(decision.probability, decision.true, judged.patients)
-        if has_both
-        else None,
-        kappa=judged.kappa,
-    )
-
-
-def _among(
-    chosen: NDArray[np.bool_], hits: NDArray[np.bool_], patients: Sequence[str] | None
-) -> Estimate | None:
-    if not chosen.any():
-        return None
-    return rate(hits[chosen], None if patients is None else np.asarray(patients)[chosen])
 
 
 def seen_counts(

@@ -22,79 +22,7 @@ if TYPE_CHECKING:
     from prumo_serve.compare.comparison import Comparison, Pairing, Row
     from prumo_serve.estimates import Estimate
 
-
 _SMALLEST_P = 0.001
-
-
-def sentences(comparison: Comparison) -> list[str]:
-    """Every other variant beside the first one: its speed, its answers, and how often it is right.
-
-    The p values of all variants are corrected together: of speed as its intervals are, of
-    rightness after Holm.
-    """
-    first, others = comparison.first, comparison.rows[1:]
-    found = list(seen_sentences(comparison))
-    found += [_speed(row, first, comparison.speed_up(row)) for row in others]
-    judged = [(row, row.pairing) for row in others if row.pairing is not None]
-    right_ps = holm([pairing.p_value for _, pairing in judged])
-    for (row, pairing), p_value in zip(judged, right_ps, strict=True):
-        found.append(_agreement(row, first, pairing))
-        if pairing.same_label.value < 1:
-            found.append(_rightness(row, first, pairing, p_value))
-    return found
-
-
-def _speed(row: Row, first: Row, ratio: Ratio) -> str:
-    p_value = ratio.p_value
-    if ratio.low is None or ratio.high is None or p_value is None:
-        return f"One round does not tell whether {row.variant} is faster than {first.variant}."
-    if p_value >= 1 - DEFAULT_CONFIDENCE:
-        return (
-            f"No difference in speed between {row.variant} and {first.variant} is shown "
-            f"({ratio.value:.2f} times as fast, {ratio.low:.2f} to {ratio.high:.2f}; "
-            f"{_p_value_text(p_value)})."
-        )
-    word, shown = ("faster", ratio) if ratio.value >= 1 else ("slower", ratio.inverse)
-    return (
-        f"{row.variant} is {shown.value:.2f} times {word} than {first.variant} (95 % interval "
-        f"{shown.low:.2f} to {shown.high:.2f}; {_p_value_text(p_value)})."
-    )
-
-
-def _agreement(row: Row, first: Row, pairing: Pairing) -> str:
-    text = f"{row.variant} gives {_same(pairing.same_label, 'label', first)}"
-    if pairing.same_decision is not None:
-        text += f", and {_same(pairing.same_decision, pairing.decision, first)}"
-    return f"{text}; probabilities differ by at most {pairing.largest_difference:.2g}."
-
-
-def _same(same: Estimate, what: str, first: Row) -> str:
-    changed = round((1 - same.value) * same.n)
-    counted = (
-        f"another {what} than {first.variant} to {changed} of {same.n} images"
-        if changed
-        else f"the same {what} as {first.variant} to all {same.n} images"
-    )
-    if same.low is None or same.high is None:
-        return counted
-    return f"{counted} (agreement {same.value:.1%}, {same.low:.1%} to {same.high:.1%})"
-
-
-def _rightness(row: Row, first: Row, pairing: Pairing, p_value: float) -> str:
-    counts = (
-        f"{pairing.only_other_right} images only {row.variant} gets right, "
-        f"{pairing.only_first_right} only {first.variant} ({_p_value_text(p_value)})"
-    )
-    if p_value >= 1 - DEFAULT_CONFIDENCE:
-        return f"That {row.variant} or {first.variant} is right more often is not shown: {counts}."
-    better = row if pairing.only_other_right > pairing.only_first_right else first
-    return f"{better.variant} is right more often: {counts}."
-
-
-def _p_value_text(p_value: float) -> str:
-    return f"p = {p_value:.3f}" if p_value >= _SMALLEST_P else f"p < {_SMALLEST_P}"
-
-
 _DIGITS = 3
 _FIGURES = ("accuracy", "sensitivity", "specificity", "auc", "kappa")
 
@@ -263,3 +191,72 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 (any part of a document)
     if isinstance(value, list):
         return [_plain(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Every other variant beside the first one: its speed, its answers, and how often it is right.
+
+    The p values of all variants are corrected together: of speed as its intervals are, of
+    rightness after Holm.
+    """
+    first, others = comparison.first, comparison.rows[1:]
+    found = list(seen_sentences(comparison))
+    found += [_speed(row, first, comparison.speed_up(row)) for row in others]
+    judged = [(row, row.pairing) for row in others if row.pairing is not None]
+    right_ps = holm([pairing.p_value for _, pairing in judged])
+    for (row, pairing), p_value in zip(judged, right_ps, strict=True):
+        found.append(_agreement(row, first, pairing))
+        if pairing.same_label.value < 1:
+            found.append(_rightness(row, first, pairing, p_value))
+    return found
+
+
+def _speed(row: Row, first: Row, ratio: Ratio) -> str:
+    p_value = ratio.p_value
+    if ratio.low is None or ratio.high is None or p_value is None:
+        return f"One round does not tell whether {row.variant} is faster than {first.variant}."
+    if p_value >= 1 - DEFAULT_CONFIDENCE:
+        return (
+            f"No difference in speed between {row.variant} and {first.variant} is shown "
+            f"({ratio.value:.2f} times as fast, {ratio.low:.2f} to {ratio.high:.2f}; "
+            f"{_p_value_text(p_value)})."
+        )
+    word, shown = ("faster", ratio) if ratio.value >= 1 else ("slower", ratio.inverse)
+    return (
+        f"{row.variant} is {shown.value:.2f} times {word} than {first.variant} (95 % interval "
+        f"{shown.low:.2f} to {shown.high:.2f}; {_p_value_text(p_value)})."
+    )
+
+
+def _agreement(row: Row, first: Row, pairing: Pairing) -> str:
+    text = f"{row.variant} gives {_same(pairing.same_label, 'label', first)}"
+    if pairing.same_decision is not None:
+        text += f", and {_same(pairing.same_decision, pairing.decision, first)}"
+    return f"{text}; probabilities differ by at most {pairing.largest_difference:.2g}."
+
+
+def _same(same: Estimate, what: str, first: Row) -> str:
+    changed = round((1 - same.value) * same.n)
+    counted = (
+        f"another {what} than {first.variant} to {changed} of {same.n} images"
+        if changed
+        else f"the same {what} as {first.variant} to all {same.n} images"
+    )
+    if same.low is None or same.high is None:
+        return counted
+    return f"{counted} (agreement {same.value:.1%}, {same.low:.1%} to {same.high:.1%})"
+
+
+def _rightness(row: Row, first: Row, pairing: Pairing, p_value: float) -> str:
+    counts = (
+        f"{pairing.only_other_right} images only {row.variant} gets right, "
+        f"{pairing.only_first_right} only {first.variant} ({_p_value_text(p_value)})"
+    )
+    if p_value >= 1 - DEFAULT_CONFIDENCE:
+        return f"That {row.variant} or {first.variant} is right more often is not shown: {counts}."
+    better = row if pairing.only_other_right > pairing.only_first_right else first
+    return f"{better.variant} is right more often: {counts}."
+
+
+def _p_value_text(p_value: float) -> str:
+    return f"p = {p_value:.3f}" if p_value >= _SMALLEST_P else f"p < {_SMALLEST_P}"

@@ -26,6 +26,29 @@ if TYPE_CHECKING:
 _SEED = 1
 
 
+def main() -> None:
+    """Do what is asked until nobody asks any more."""
+    connection = Connection(int(sys.argv[1]))
+    subject: _Subject | None = None
+    try:
+        while True:
+            name, argument = connection.recv()
+            try:
+                if name == "load":
+                    subject = _Subject(argument)
+                    connection.send((True, None))
+                else:
+                    connection.send((True, getattr(subject, name)(argument)))
+            except PrumoError as error:
+                connection.send((False, str(error)))
+    except (EOFError, BrokenPipeError):
+        # Whoever asked has ended.
+        pass
+    finally:
+        if subject is not None:
+            subject.close()
+
+
 class _Subject:
     """A network and the one image that it is timed with."""
 
@@ -64,29 +87,6 @@ class _Subject:
     def close(self) -> None:
         """Let go of the network, which may have a process of its own."""
         self._network.close()
-
-
-def main() -> None:
-    """Do what is asked until nobody asks any more."""
-    connection = Connection(int(sys.argv[1]))
-    subject: _Subject | None = None
-    try:
-        while True:
-            name, argument = connection.recv()
-            try:
-                if name == "load":
-                    subject = _Subject(argument)
-                    connection.send((True, None))
-                else:
-                    connection.send((True, getattr(subject, name)(argument)))
-            except PrumoError as error:
-                connection.send((False, str(error)))
-    except (EOFError, BrokenPipeError):
-        # Whoever asked has ended.
-        pass
-    finally:
-        if subject is not None:
-            subject.close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Variants measured in turns, each in a process of its own."""
+"""The time and memory of variants, measured in turns, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -29,48 +29,77 @@ if TYPE_CHECKING:
     from prumo_serve.compare.comparison import Variant
     from prumo_serve.manifest import Input
 
-
 _KIBIBYTE = 1024
-
-
-@dataclass(frozen=True)
-class Memory:
-    """In bytes of RSS, summed over processes.
-
-    Not PSS, which parts a library among all that use it: it would tell less of a variant, the more
-    others of the same runtime are measured beside it.
-    """
-
-    resident: int
-    peak: int
-    """The most that each process has had, so perhaps more than all had at one moment."""
-
-
-def read_memory(pid: int) -> Memory:
-    """Of a process that is running."""
-    pids = [pid, *descendants(pid)]
-    return Memory(
-        resident=sum(_bytes(pid, "VmRSS") for pid in pids),
-        peak=sum(_bytes(pid, "VmHWM") for pid in pids),
-    )
-
-
-def _bytes(pid: int, key: str) -> int:
-    """0 where the process has gone meanwhile."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace").splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
-    found = (int(line.split()[1]) for line in lines if line.startswith(f"{key}:"))
-    return next(found, 0) * _KIBIBYTE
-
-
 _END_SECONDS = 10.0
 _STANDARD_ERROR = 2
+ROUNDS = 10
+STARTS = 3
+_TURN_SECONDS = 0.4
+_FEWEST_ANSWERS = 5
+_MOST_ANSWERS = 200
+_WARMING_ANSWERS = 3
 
 
-class SubjectError(PrumoError):
-    """A variant could not be measured, with the reason."""
+def timings(
+    subjects: Sequence[Subject],
+    starts: Sequence[Sequence[float]],
+    pace: Pace,
+    progress: Progress,
+) -> list[Timing]:
+    """Measure subjects in turns; who begins moves on from round to round."""
+    turns = [_Turns(subject) for subject in subjects]
+    for number in range(pace.rounds):
+        progress.show("measuring", f"round {number + 1} of {pace.rounds}")
+        for place in range(len(turns)):
+            turns[(number + place) % len(turns)].take()
+    return [turn.timing(seconds) for turn, seconds in zip(turns, starts, strict=True)]
+
+
+class _Turns:
+    """All turns of one subject."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        warm = median(subject.latencies(_WARMING_ANSWERS))
+        self._answers = min(_MOST_ANSWERS, max(_FEWEST_ANSWERS, ceil(_TURN_SECONDS / warm)))
+        self._rounds: list[list[float]] = []
+        self._rates: list[float] = []
+
+    def take(self) -> None:
+        self._rounds.append(self._subject.latencies(self._answers))
+        self._rates.append(self._subject.images_per_second(self._answers))
+
+    def timing(self, start_seconds: Sequence[float]) -> Timing:
+        medians = [median(seconds) for seconds in self._rounds]
+        everything = np.concatenate(self._rounds)
+        return Timing(
+            start=mean_interval(start_seconds, is_amount=True),
+            latency=mean_interval(medians, is_amount=True),
+            median=float(np.median(everything)),
+            p95=float(np.quantile(everything, 0.95)),
+            images_per_second=mean_interval(self._rates, is_amount=True),
+            memory=self._subject.memory(),
+            round_medians=tuple(medians),
+        )
+
+
+def started_subjects(
+    variants: Sequence[Variant], pace: Pace, subjects: ExitStack, progress: Progress
+) -> tuple[list[Subject], list[list[float]]]:
+    """A process for each variant, ready to answer, and how long each of several starts took."""
+    seconds: list[list[float]] = [[] for _ in variants]
+    alive: list[Subject] = []
+    for start in range(pace.starts):
+        is_last = start == pace.starts - 1
+        for variant, taken in zip(variants, seconds, strict=True):
+            progress.show("starting", f"{variant.name}, {start + 1} of {pace.starts}")
+            subject = Subject(variant, pace.threads, pace.callers)
+            taken.append(subject.start_seconds)
+            if is_last:
+                alive.append(subjects.enter_context(subject))
+            else:
+                subject.close()
+    return alive, seconds
 
 
 class Subject:
@@ -183,12 +212,40 @@ def _range(wanted: Input) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-ROUNDS = 10
-STARTS = 3
-_TURN_SECONDS = 0.4
-_FEWEST_ANSWERS = 5
-_MOST_ANSWERS = 200
-_WARMING_ANSWERS = 3
+@dataclass(frozen=True)
+class Memory:
+    """In bytes of RSS, summed over processes.
+
+    Not PSS, which parts a library among all that use it: it would tell less of a variant, the more
+    others of the same runtime are measured beside it.
+    """
+
+    resident: int
+    peak: int
+    """The most that each process has had, so perhaps more than all had at one moment."""
+
+
+def read_memory(pid: int) -> Memory:
+    """Of a process that is running."""
+    pids = [pid, *descendants(pid)]
+    return Memory(
+        resident=sum(_bytes(pid, "VmRSS") for pid in pids),
+        peak=sum(_bytes(pid, "VmHWM") for pid in pids),
+    )
+
+
+def _bytes(pid: int, key: str) -> int:
+    """0 where the process has gone meanwhile."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    found = (int(line.split()[1]) for line in lines if line.startswith(f"{key}:"))
+    return next(found, 0) * _KIBIBYTE
+
+
+class SubjectError(PrumoError):
+    """A variant could not be measured, with the reason."""
 
 
 @dataclass(frozen=True)
@@ -223,65 +280,3 @@ class Timing:
         """How many times as fast as another, from the rounds that both were measured in."""
         pairs = zip(first.round_medians, self.round_medians, strict=True)
         return geometric_mean([other / own for other, own in pairs], confidence)
-
-
-def started_subjects(
-    variants: Sequence[Variant], pace: Pace, subjects: ExitStack, progress: Progress
-) -> tuple[list[Subject], list[list[float]]]:
-    """A process for each variant, ready to answer, and how long each of several starts took."""
-    seconds: list[list[float]] = [[] for _ in variants]
-    alive: list[Subject] = []
-    for start in range(pace.starts):
-        is_last = start == pace.starts - 1
-        for variant, taken in zip(variants, seconds, strict=True):
-            progress.show("starting", f"{variant.name}, {start + 1} of {pace.starts}")
-            subject = Subject(variant, pace.threads, pace.callers)
-            taken.append(subject.start_seconds)
-            if is_last:
-                alive.append(subjects.enter_context(subject))
-            else:
-                subject.close()
-    return alive, seconds
-
-
-def timings(
-    subjects: Sequence[Subject],
-    starts: Sequence[Sequence[float]],
-    pace: Pace,
-    progress: Progress,
-) -> list[Timing]:
-    """Measure subjects in turns; who begins moves on from round to round."""
-    turns = [_Turns(subject) for subject in subjects]
-    for number in range(pace.rounds):
-        progress.show("measuring", f"round {number + 1} of {pace.rounds}")
-        for place in range(len(turns)):
-            turns[(number + place) % len(turns)].take()
-    return [turn.timing(seconds) for turn, seconds in zip(turns, starts, strict=True)]
-
-
-class _Turns:
-    """All turns of one subject."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        warm = median(subject.latencies(_WARMING_ANSWERS))
-        self._answers = min(_MOST_ANSWERS, max(_FEWEST_ANSWERS, ceil(_TURN_SECONDS / warm)))
-        self._rounds: list[list[float]] = []
-        self._rates: list[float] = []
-
-    def take(self) -> None:
-        self._rounds.append(self._subject.latencies(self._answers))
-        self._rates.append(self._subject.images_per_second(self._answers))
-
-    def timing(self, start_seconds: Sequence[float]) -> Timing:
-        medians = [median(seconds) for seconds in self._rounds]
-        everything = np.concatenate(self._rounds)
-        return Timing(
-            start=mean_interval(start_seconds, is_amount=True),
-            latency=mean_interval(medians, is_amount=True),
-            median=float(np.median(everything)),
-            p95=float(np.quantile(everything, 0.95)),
-            images_per_second=mean_interval(self._rates, is_amount=True),
-            memory=self._subject.memory(),
-            round_medians=tuple(medians),
-        )

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from prumo_serve.runtimes import LoadedNetwork
     from prumo_serve.task import Answer
 
-
 NETWORK_FILES: dict[RuntimeName, str] = {
     "onnxruntime": "network.onnx",
     "openvino": "network.xml",
@@ -36,6 +35,30 @@ NETWORK_FILES: dict[RuntimeName, str] = {
 """Where a package keeps its network."""
 HEAT_MAP_FILE = "heat_map.onnx"
 HEAT_MAP_TENSOR = "heat_map"
+SHOWS_LITTLE = "the original answers all images alike, so this shows little"
+
+_ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
+"""Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
+thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
+of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
+they only have to be numbers, and `prumo_serve.convert.agreement` looks at the labels."""
+_ALLOWED_HEAT = 2e-2
+"""Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
+maximum, so that fewer bits change a weak one at will: those are not compared."""
+_ANY_NUMBER = float(np.finfo(np.float64).max)
+_MIDDLE = {"scores": 0.0, "probabilities": 0.5}
+
+_BESIDE = {"openvino": ["network.bin"]}
+"""Runtime → what belongs to its network's file."""
+
+MOST_CHANGED_SHARE = 0.05
+"""Ours: a network that answers one image in twenty otherwise is another network."""
+_WAYS_OUT = (
+    "Try a precision with more bits, give more calibration images of the kind that the model will "
+    "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
+)
+# An answer needs nothing of an image that can be judged.
+_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -83,9 +106,6 @@ def answers_of(
     return {name: np.concatenate([part[name] for part in parts]) for name in outputs}
 
 
-SHOWS_LITTLE = "the original answers all images alike, so this shows little"
-
-
 @dataclass(frozen=True)
 class Agreement:
     """How far the answers of two networks to the same images are apart."""
@@ -99,7 +119,7 @@ class Agreement:
     """None for eight bits, of which labels decide."""
     same_labels: int
     """For how many images the highest number is that of the same class."""
-    is_telling: bool = True
+    is_conclusive: bool = True
     """Whether the original answers them differently: a network that never looks would agree."""
 
     def __str__(self) -> str:
@@ -107,7 +127,7 @@ class Agreement:
             f"the same label for {self.same_labels} of {self.images} images, {self.kind} that "
             f"differ by {self.largest_difference:.2g} at most"
         )
-        return text if self.is_telling else f"{text} ({SHOWS_LITTLE})"
+        return text if self.is_conclusive else f"{text} ({SHOWS_LITTLE})"
 
 
 @dataclass(frozen=True)
@@ -124,18 +144,6 @@ class ConversionError(PrumoError):
 
 class DisagreementError(ConversionError):
     """A converted network does not answer what the original answers."""
-
-
-_ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
-"""Ours, of the largest number of an output, or of 1 where all are less. In 24 bits, sums of
-thousands of products differ by 1e-5 or so in another order, and in the 11 bits of fp16 and the 8
-of bf16 by as many times more as their last bit weighs more. Eight bits change every number: here
-they only have to be numbers, and `prumo_serve.convert.agreement` looks at the labels."""
-_ALLOWED_HEAT = 2e-2
-"""Ours: of a map from 0 to 1, less than a step between two colours. A map is divided by its
-maximum, so that fewer bits change a weak one at will: those are not compared."""
-_ANY_NUMBER = float(np.finfo(np.float64).max)
-_MIDDLE = {"scores": 0.0, "probabilities": 0.5}
 
 
 def require_agreement(draft: Draft, network: NetworkFile) -> Agreement:
@@ -175,7 +183,7 @@ def _compared(draft: Draft, answers: np.ndarray, precision: Precision) -> Agreem
         largest_difference=_largest(answers, expected),
         allowed_difference=allowed,
         same_labels=int(np.sum(_labels(draft, answers) == labels)),
-        is_telling=bool((labels != labels[0]).any())
+        is_conclusive=bool((labels != labels[0]).any())
         if allowed is None
         else float(np.ptp(expected, axis=0).max()) > allowed,
     )
@@ -211,10 +219,6 @@ def _labels(draft: Draft, answers: np.ndarray) -> np.ndarray:
     return np.asarray(answers.argmax(axis=1))
 
 
-_BESIDE = {"openvino": ["network.bin"]}
-"""Runtime → what belongs to its network's file."""
-
-
 def settled(
     draft: Draft, network: NetworkFile, folder: Path, progress: Progress
 ) -> ConvertedNetwork:
@@ -248,16 +252,6 @@ def _moved(draft: Draft, network: NetworkFile, folder: Path) -> HeatMap | None:
         return None
     heat_map = NetworkFile(file=HEAT_MAP_FILE, runtime="onnxruntime")
     return HeatMap(features=features, network=heat_map)
-
-
-MOST_CHANGED_SHARE = 0.05
-"""Ours: a network that answers one image in twenty otherwise is another network."""
-_WAYS_OUT = (
-    "Try a precision with more bits, give more calibration images of the kind that the model will "
-    "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
-)
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""ONNX that is always the same for the same network: names and order by use alone.
+"""Conversion from ONNX: drafts from files and packages, a canonical form, and OpenVINO.
 
 Converters number what they make in an order that differs from run to run, keep any one of two
 weights that are the same, and note in which lines of which source files a layer was written.
-Nothing but names, copies and notes change here.
+The canonical form changes only names, copies and notes, so that a network always gives one file.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from prumo_serve.convert import FrameworkJob
     from prumo_serve.manifest import Layout, Precision
     from prumo_serve.package import Package
-
 
 _ONNX_FILE = NETWORK_FILES["onnxruntime"]
 

@@ -11,8 +11,9 @@ import os
 import re
 import tarfile
 import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from pydantic import ValidationError
 
@@ -21,10 +22,6 @@ from prumo.files import file_sha256
 from prumo.protobuf import messages
 from prumo_serve.manifest import FORMAT, MANIFEST_FILE, SEEN_FILE, Manifest
 from prumo_serve.runtimes import runtime_named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 MAX_FILES = 1000
 _VERSION_DIGITS = 12
@@ -37,6 +34,51 @@ _KNOWN = re.compile(
     r"|network/assets(\.extra)?/[\w.-]+"
 )
 _CODE = {".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".npy", ".npz", ".py", ".pyc", ".so"}
+
+_MAX_BYTES = 4 * 1024 * 1024
+"""Ours: a thousand labels take 30 kB."""
+_REASONS = {
+    "string_pattern_mismatch": "it is empty or too long, or has characters that it may not have"
+}
+"""By pydantic's names, where its own words would show people a regular expression."""
+
+_ONNX_ENDING = ".onnx"
+# The fields of onnx.proto in which weights can be.
+_ONNX_TREE = {
+    "model": {7: "graph", 20: "training", 25: "function"},
+    "graph": {1: "node", 5: "tensor", 15: "sparse_tensor"},
+    "training": {1: "graph", 2: "graph"},
+    "function": {7: "node", 11: "attribute"},
+    "node": {5: "attribute"},
+    "attribute": {
+        5: "tensor",
+        6: "graph",
+        10: "tensor",
+        11: "graph",
+        22: "sparse_tensor",
+        23: "sparse_tensor",
+    },
+    "sparse_tensor": {1: "tensor", 2: "tensor"},
+}
+_DATA_LOCATION = 14
+"""Of a tensor; anything but 0 means another file."""
+
+ENDINGS = (".tar.gz", ".tgz")
+MAX_BYTES = 8 * 1024**3
+"""Ours: the largest networks of this trade have two."""
+_MAX_SWELLING = 100
+"""Ours: weights shrink to nine tenths when packed, those of eight bits to a half."""
+_FREE_BYTES = 16 * 1024**2
+"""Small archives may swell more: text does."""
+_LEVEL = 6
+_CHUNK = 1024 * 1024
+_TYPES = {
+    tarfile.SYMTYPE: "a symbolic link",
+    tarfile.LNKTYPE: "a hard link",
+    tarfile.CHRTYPE: "a device",
+    tarfile.BLKTYPE: "a device",
+    tarfile.FIFOTYPE: "a pipe",
+}
 
 
 def require_known(name: str, shown: Path) -> None:
@@ -125,14 +167,6 @@ def require_named_parts(manifest: Manifest, shown: Path) -> None:
             raise InputError(f"{shown}: {MANIFEST_FILE} names {part}, which is not in the package")
 
 
-_MAX_BYTES = 4 * 1024 * 1024
-"""Ours: a thousand labels take 30 kB."""
-_REASONS = {
-    "string_pattern_mismatch": "it is empty or too long, or has characters that it may not have"
-}
-"""By pydantic's names, where its own words would show people a regular expression."""
-
-
 def read_manifest(folder: Path, shown: Path) -> Manifest:
     """What a folder's manifest says; errors name the package as `shown`, as the user knows it."""
     document = _document(folder / MANIFEST_FILE, shown)
@@ -178,28 +212,6 @@ def _document(path: Path, shown: Path) -> Any:  # noqa: ANN401 (any JSON value)
         raise InputError(f"{shown}: {MANIFEST_FILE} is not JSON: {error}") from error
 
 
-_ONNX_ENDING = ".onnx"
-# The fields of onnx.proto in which weights can be.
-_ONNX_TREE = {
-    "model": {7: "graph", 20: "training", 25: "function"},
-    "graph": {1: "node", 5: "tensor", 15: "sparse_tensor"},
-    "training": {1: "graph", 2: "graph"},
-    "function": {7: "node", 11: "attribute"},
-    "node": {5: "attribute"},
-    "attribute": {
-        5: "tensor",
-        6: "graph",
-        10: "tensor",
-        11: "graph",
-        22: "sparse_tensor",
-        23: "sparse_tensor",
-    },
-    "sparse_tensor": {1: "tensor", 2: "tensor"},
-}
-_DATA_LOCATION = 14
-"""Of a tensor; anything but 0 means another file."""
-
-
 def require_harmless(folder: Path, manifest: Manifest, shown: Path) -> None:
     """Refuse networks that would open other files or run code when they are loaded."""
     for name in manifest.files:
@@ -230,24 +242,6 @@ def _require_one_file(path: Path, shown: Path) -> None:
             f"{shown}: {path.name} keeps weights in another file, which a package never does; "
             "pack the model again with `prumo model package`"
         )
-
-
-ENDINGS = (".tar.gz", ".tgz")
-MAX_BYTES = 8 * 1024**3
-"""Ours: the largest networks of this trade have two."""
-_MAX_SWELLING = 100
-"""Ours: weights shrink to nine tenths when packed, those of eight bits to a half."""
-_FREE_BYTES = 16 * 1024**2
-"""Small archives may swell more: text does."""
-_LEVEL = 6
-_CHUNK = 1024 * 1024
-_TYPES = {
-    tarfile.SYMTYPE: "a symbolic link",
-    tarfile.LNKTYPE: "a hard link",
-    tarfile.CHRTYPE: "a device",
-    tarfile.BLKTYPE: "a device",
-    tarfile.FIFOTYPE: "a pipe",
-}
 
 
 def is_archive_name(path: Path) -> bool:

@@ -22,8 +22,40 @@ from prumo_serve.task import PreparedImage, Preprocessing
 if TYPE_CHECKING:
     from prumo_serve.manifest import Input
 
-
 _INTERPOLATIONS = {"area": cv2.INTER_AREA, "cubic": cv2.INTER_CUBIC}
+
+
+def made(wanted: Input, most_pixels: int) -> Preprocessing:
+    """The preprocessing of kind `image` that an input asks for."""
+    if not isinstance(wanted.preprocessing, ImagePreprocessing):
+        raise TypeError(f"{wanted.preprocessing.kind} is no preprocessing of plain images")
+    return _Image(wanted, wanted.preprocessing, most_pixels)
+
+
+class _Image:
+    def __init__(self, wanted: Input, how: ImagePreprocessing, most_pixels: int) -> None:
+        self._height, self._width = wanted.height, wanted.width
+        self._how = how
+        self._most_pixels = most_pixels
+        self._form = TensorForm(wanted)
+
+    def prepared(self, image: bytes | np.ndarray) -> PreparedImage:
+        began = perf_counter()
+        if isinstance(image, np.ndarray):
+            check_size(image.shape[1], image.shape[0], self._most_pixels)
+            pixels = image
+        else:
+            pixels = decoded(image, self._most_pixels)
+        was_decoded = perf_counter()
+        right_size = fitted(pixels, self._height, self._width, self._how)
+        return PreparedImage(
+            pixels=self._form.of(right_size),
+            picture=as_bytes(right_size),
+            width=pixels.shape[1],
+            height=pixels.shape[0],
+            decode_seconds=was_decoded - began,
+            preprocess_seconds=perf_counter() - was_decoded,
+        )
 
 
 def fitted(pixels: np.ndarray, height: int, width: int, how: ImagePreprocessing) -> np.ndarray:
@@ -110,36 +142,3 @@ def _padded(pixels: np.ndarray, height: int, width: int, interpolation: str) -> 
     top, left = (height - inner_height) // 2, (width - inner_width) // 2
     padded[top : top + inner_height, left : left + inner_width] = inner
     return padded
-
-
-def made(wanted: Input, most_pixels: int) -> Preprocessing:
-    """The preprocessing of kind `image` that an input asks for."""
-    if not isinstance(wanted.preprocessing, ImagePreprocessing):
-        raise TypeError(f"{wanted.preprocessing.kind} is no preprocessing of plain images")
-    return _Image(wanted, wanted.preprocessing, most_pixels)
-
-
-class _Image:
-    def __init__(self, wanted: Input, how: ImagePreprocessing, most_pixels: int) -> None:
-        self._height, self._width = wanted.height, wanted.width
-        self._how = how
-        self._most_pixels = most_pixels
-        self._form = TensorForm(wanted)
-
-    def prepared(self, image: bytes | np.ndarray) -> PreparedImage:
-        began = perf_counter()
-        if isinstance(image, np.ndarray):
-            check_size(image.shape[1], image.shape[0], self._most_pixels)
-            pixels = image
-        else:
-            pixels = decoded(image, self._most_pixels)
-        was_decoded = perf_counter()
-        right_size = fitted(pixels, self._height, self._width, self._how)
-        return PreparedImage(
-            pixels=self._form.of(right_size),
-            picture=as_bytes(right_size),
-            width=pixels.shape[1],
-            height=pixels.shape[0],
-            decode_seconds=was_decoded - began,
-            preprocess_seconds=perf_counter() - was_decoded,
-        )

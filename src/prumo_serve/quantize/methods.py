@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -22,10 +23,6 @@ from onnxruntime.transformers.float16 import convert_float_to_float16
 
 from prumo.errors import InputError
 from prumo_serve.quantize import needs_images
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
 
 DENSE = ("Gemm", "MatMul")
 WEIGHTED = ("Conv", *DENSE)

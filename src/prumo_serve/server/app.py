@@ -39,8 +39,37 @@ if TYPE_CHECKING:
     from prumo_serve.server.queue import Outcome
     from prumo_serve.server.service import Service
 
-
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+_PAGE_HEADERS = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+_MOST_LANGUAGE_CHARACTERS = 1000
+
+
+def create_app(service: Service) -> Starlette:
+    """The application of one process; its model is loaded from the application's start on."""
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        service.begin_loading()
+        yield
+        service.close()
+
+    routes = all_routes()
+    paths: dict[object, str] = {route.endpoint: route.path for route in routes}
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Boundary, service=service, routes=paths)],
+        exception_handlers={HTTPException: _refuse},
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    # A redirection would cite the host that the sender named.
+    app.router.redirect_slashes = False
+    return app
 
 
 @dataclass(frozen=True)
@@ -82,9 +111,6 @@ async def invoke(request: Request) -> ModelResponse:
     )
     one = service.model.predictions.one
     return ModelResponse(one.model_construct(**fields, timings=timings, **latencies))
-
-
-INVOCATION_ROUTES = [Route("/invocations", invoke, methods=["POST"])]
 
 
 async def request_options(query: Mapping[str, str], engine: Engine) -> RequestOptions:
@@ -190,35 +216,7 @@ def _latencies(outcomes: Sequence[Outcome | BadImageError], began: float) -> dic
     }
 
 
-_PAGE_HEADERS = {
-    "cache-control": "no-store",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-_MOST_LANGUAGE_CHARACTERS = 1000
-
-
-def create_app(service: Service) -> Starlette:
-    """The application of one process; its model is loaded from the application's start on."""
-
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        service.begin_loading()
-        yield
-        service.close()
-
-    routes = all_routes()
-    paths: dict[object, str] = {route.endpoint: route.path for route in routes}
-    app = Starlette(
-        routes=routes,
-        middleware=[Middleware(Boundary, service=service, routes=paths)],
-        exception_handlers={HTTPException: _refuse},
-        lifespan=lifespan,
-    )
-    app.state.service = service
-    # A redirection would cite the host that the sender named.
-    app.router.redirect_slashes = False
-    return app
+INVOCATION_ROUTES = [Route("/invocations", invoke, methods=["POST"])]
 
 
 def all_routes() -> list[Route]:

@@ -28,6 +28,32 @@ if TYPE_CHECKING:
 _ALIASES = {"image/jpg": "image/jpeg"}
 """Not registered, but often sent."""
 
+_FORM = (
+    'the document must be {"image": base64} or {"instances": [...]}, each instance '
+    '{"image": base64}, {"b64": base64} or numbers (height, width, 3)'
+)
+_DATA_URL = re.compile(r"\Adata:image/(?:jpeg|jpg|png);base64,", re.IGNORECASE)
+"""How a browser's FileReader begins."""
+_ENCODED: TypeAdapter[EncodedImage | EncodedInstance] = TypeAdapter(EncodedImage | EncodedInstance)
+
+_IMAGE_AXES = 3
+_CHANNELS = 3
+_NPY_MAGIC = b"\x93NUMPY"
+_NPY_LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
+"""Of the header's length, by the format's version."""
+_MOST_NPY_HEADER_BYTES = 1024
+# Numpy and all that imitate it write the three keys in this order.
+_NPY_HEADER = re.compile(
+    r"\{\s*'descr':\s*'(?P<dtype>[^']{1,16})',\s*'fortran_order':\s*(?P<order>True|False),"
+    r"\s*'shape':\s*\((?P<shape>[\d,\s]{0,64})\),?\s*\}\s*",
+    re.ASCII,
+)
+_NPY_TYPES: dict[str, np.dtype[Any]] = {"|u1": np.dtype(np.uint8), "<f4": np.dtype(np.float32)}
+_NPY_ORDERS: dict[str, Literal["C", "F"]] = {"False": "C", "True": "F"}
+_LIST_AXES = 4
+_MOST_BOUNDARY_BYTES = 70
+"""RFC 2046."""
+
 
 @dataclass(frozen=True)
 class BodyLimits:
@@ -125,15 +151,6 @@ def _read_encoded(body: bytes, _content_type: str, _limits: BodyLimits) -> BodyI
     return BodyImages((BodyImage(body),), is_list=False)
 
 
-_FORM = (
-    'the document must be {"image": base64} or {"instances": [...]}, each instance '
-    '{"image": base64}, {"b64": base64} or numbers (height, width, 3)'
-)
-_DATA_URL = re.compile(r"\Adata:image/(?:jpeg|jpg|png);base64,", re.IGNORECASE)
-"""How a browser's FileReader begins."""
-_ENCODED: TypeAdapter[EncodedImage | EncodedInstance] = TypeAdapter(EncodedImage | EncodedInstance)
-
-
 def _read_json(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImages:
     """One image, or a list of instances as TensorFlow Serving takes them."""
     document = parsed_json(body)
@@ -182,10 +199,6 @@ def _refuse_constant(name: str) -> Never:
     raise ValueError(name)
 
 
-_IMAGE_AXES = 3
-_CHANNELS = 3
-
-
 def _require_image_shape(shape: tuple[int, ...], most_pixels: int) -> None:
     """Refuse what is not (height, width, 3), or has too many pixels."""
     if len(shape) != _IMAGE_AXES or shape[2] != _CHANNELS or 0 in shape:
@@ -205,21 +218,6 @@ def _require_pixel_values(pixels: np.ndarray) -> None:
         raise wrong_values(
             "pixels go from 0 to 255, but none is more than 1 here: multiply them by 255"
         )
-
-
-_NPY_MAGIC = b"\x93NUMPY"
-_NPY_LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
-"""Of the header's length, by the format's version."""
-_MOST_NPY_HEADER_BYTES = 1024
-# Numpy and all that imitate it write the three keys in this order.
-_NPY_HEADER = re.compile(
-    r"\{\s*'descr':\s*'(?P<dtype>[^']{1,16})',\s*'fortran_order':\s*(?P<order>True|False),"
-    r"\s*'shape':\s*\((?P<shape>[\d,\s]{0,64})\),?\s*\}\s*",
-    re.ASCII,
-)
-_NPY_TYPES: dict[str, np.dtype[Any]] = {"|u1": np.dtype(np.uint8), "<f4": np.dtype(np.float32)}
-_NPY_ORDERS: dict[str, Literal["C", "F"]] = {"False": "C", "True": "F"}
-_LIST_AXES = 4
 
 
 def _read_npy(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImages:
@@ -265,10 +263,6 @@ def _npy_header(body: bytes) -> tuple[re.Match[str], int]:
     if header is None:
         raise malformed("the header of the npy array is not one of an array of numbers")
     return header, start + length
-
-
-_MOST_BOUNDARY_BYTES = 70
-"""RFC 2046."""
 
 
 def _read_form(body: bytes, content_type: str, limits: BodyLimits) -> BodyImages:

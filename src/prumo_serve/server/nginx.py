@@ -1,4 +1,4 @@
-"""NGINX before Gunicorn, with a process for each worker, as study 3 has it."""
+"""NGINX before Gunicorn, with a process for each worker: the configuration, and running both."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from prumo_serve.server.settings import Limits, Settings
 
-
 DRAIN_SECONDS = 20
 """For the requests under way, of the 30 s that platforms leave to a server that is to end."""
 READY_FILE = "ready"
@@ -46,84 +45,6 @@ _ANSWER_MARGIN_SECONDS = 5
 
 # SageMaker wants it back with every answer.
 _ECHO = "X-Amzn-SageMaker-Custom-Attributes"
-
-
-class _Template(Template):
-    # NGINX itself has the dollar.
-    delimiter = "%"
-
-
-def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
-    """The content of `nginx.conf`, with all that NGINX writes in the folder.
-
-    Args:
-        settings: Of the whole server.
-        folder: For sockets and temporary files.
-        address: Where NGINX listens, as its directive `listen` wants it.
-    """
-    limits = settings.limits
-    template = _Template(Path(__file__).with_name("nginx.conf.template").read_text("utf-8"))
-    return template.substitute(
-        folder=folder,
-        address=address,
-        ready=folder / READY_FILE,
-        draining=folder / DRAINING_FILE,
-        workers=_lines(
-            8,
-            *(
-                # Never given up: what waits at its socket, the successor of a dead worker answers.
-                f"server unix:{worker_socket(folder, index)} max_fails=0;"
-                for index in range(settings.workers)
-            ),
-        ),
-        refusals=_refusals(limits),
-        body_bytes=limits.body_bytes,
-        body_seconds=ceil(limits.body_seconds),
-        header_seconds=ceil(limits.header_seconds),
-        header_bytes=limits.header_bytes,
-        answer_seconds=ceil(limits.timeout_seconds) + _ANSWER_MARGIN_SECONDS,
-        drain_seconds=DRAIN_SECONDS,
-    )
-
-
-def worker_socket(folder: Path, index: int) -> Path:
-    """Where a worker listens. Each has its own, so that NGINX can spread requests evenly."""
-    return folder / f"worker-{index}.sock"
-
-
-def _refusals(limits: Limits) -> str:
-    """What NGINX refuses by itself, in the form of all other errors."""
-    by_code = {
-        "400 405 414 501": malformed("the request is not HTTP as this server speaks it"),
-        "413": too_large(f"the body is larger than {limits.body_bytes} bytes"),
-        "494": Refusal(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "headers_too_large",
-            f"the headers are larger than {limits.header_bytes} bytes",
-        ),
-        "502 503": not_ready("no worker is ready to answer"),
-        "504": took_too_long("the time limit came before the answer"),
-    }
-    lines = []
-    for codes, refusal in by_code.items():
-        path = f"/refusals/{refusal.kind}"
-        lines += [
-            f"error_page {codes} ={refusal.status.value} {path};",
-            f"location = {path} {{",
-            "    internal;",
-            "    access_log /dev/stderr refusal;",
-            *(f"    add_header {name} {value} always;" for name, value in refusal.headers.items()),
-            f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;",
-            f"    return {refusal.status.value} '{json.dumps(refusal.document)}';",
-            "}",
-        ]
-    return _lines(8, *lines)
-
-
-def _lines(indent: int, *lines: str) -> str:
-    return "\n".join(f"{' ' * indent}{line}" for line in lines)
-
-
 SETTINGS_VARIABLE = "PRUMO_SERVE_SETTINGS"
 """Where a worker finds its settings, as `Settings.to_json` writes them."""
 FOLDER_VARIABLE = "PRUMO_SERVE_FOLDER"
@@ -140,10 +61,6 @@ _GUNICORN_END_SECONDS = 6
 # `2026/01/02 03:04:05 [emerg] 12#12: *3 what happened, client: ADDRESS, …, host: "HEADER"`
 _REFUSAL_LINE = re.compile(r"refusal (\d+) ([\d.]+) (\d+) (\d+)\n")
 _TROUBLE_LINE = re.compile(r"\S+ \S+ \[(?:alert|emerg)\] \S+ (?:\*\d+ )?(.*?)(?:, client: .*)?\n")
-
-
-class StackError(PrumoError):
-    """A part of the stack ended though nobody asked it to."""
 
 
 def run(settings: Settings) -> int:
@@ -293,3 +210,83 @@ def _pass_on(lines: IO[str]) -> None:
             )
         elif trouble := _TROUBLE_LINE.fullmatch(line):
             log_event(f"NGINX: {trouble[1]}", {"event": "trouble"}, logging.ERROR)
+
+
+def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
+    """The content of `nginx.conf`, with all that NGINX writes in the folder.
+
+    Args:
+        settings: Of the whole server.
+        folder: For sockets and temporary files.
+        address: Where NGINX listens, as its directive `listen` wants it.
+    """
+    limits = settings.limits
+    template = _Template(Path(__file__).with_name("nginx.conf.template").read_text("utf-8"))
+    return template.substitute(
+        folder=folder,
+        address=address,
+        ready=folder / READY_FILE,
+        draining=folder / DRAINING_FILE,
+        workers=_lines(
+            8,
+            *(
+                # Never given up: what waits at its socket, the successor of a dead worker answers.
+                f"server unix:{worker_socket(folder, index)} max_fails=0;"
+                for index in range(settings.workers)
+            ),
+        ),
+        refusals=_refusals(limits),
+        body_bytes=limits.body_bytes,
+        body_seconds=ceil(limits.body_seconds),
+        header_seconds=ceil(limits.header_seconds),
+        header_bytes=limits.header_bytes,
+        answer_seconds=ceil(limits.timeout_seconds) + _ANSWER_MARGIN_SECONDS,
+        drain_seconds=DRAIN_SECONDS,
+    )
+
+
+def worker_socket(folder: Path, index: int) -> Path:
+    """Where a worker listens. Each has its own, so that NGINX can spread requests evenly."""
+    return folder / f"worker-{index}.sock"
+
+
+def _refusals(limits: Limits) -> str:
+    """What NGINX refuses by itself, in the form of all other errors."""
+    by_code = {
+        "400 405 414 501": malformed("the request is not HTTP as this server speaks it"),
+        "413": too_large(f"the body is larger than {limits.body_bytes} bytes"),
+        "494": Refusal(
+            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "headers_too_large",
+            f"the headers are larger than {limits.header_bytes} bytes",
+        ),
+        "502 503": not_ready("no worker is ready to answer"),
+        "504": took_too_long("the time limit came before the answer"),
+    }
+    lines = []
+    for codes, refusal in by_code.items():
+        path = f"/refusals/{refusal.kind}"
+        lines += [
+            f"error_page {codes} ={refusal.status.value} {path};",
+            f"location = {path} {{",
+            "    internal;",
+            "    access_log /dev/stderr refusal;",
+            *(f"    add_header {name} {value} always;" for name, value in refusal.headers.items()),
+            f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;",
+            f"    return {refusal.status.value} '{json.dumps(refusal.document)}';",
+            "}",
+        ]
+    return _lines(8, *lines)
+
+
+def _lines(indent: int, *lines: str) -> str:
+    return "\n".join(f"{' ' * indent}{line}" for line in lines)
+
+
+class StackError(PrumoError):
+    """A part of the stack ended though nobody asked it to."""
+
+
+class _Template(Template):
+    # NGINX itself has the dollar.
+    delimiter = "%"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING
 
 from prumo.errors import PrumoError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _NO_HEADERS: Mapping[str, str] = {}
 

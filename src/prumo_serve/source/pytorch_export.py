@@ -10,15 +10,13 @@ from __future__ import annotations
 import json
 import re
 import zipfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo_serve.source import ModelMetadata, Source, objects_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 _MAX_JSON_BYTES = 256 * 1024**2
 _CHUNK = 1024 * 1024

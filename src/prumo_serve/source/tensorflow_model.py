@@ -8,18 +8,15 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo.protobuf import messages
 from prumo_serve.manifest import INSIDE
 from prumo_serve.source import ModelMetadata, Source, objects_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _CONFIGURATION = "config.json"
 _METADATA = "metadata.json"

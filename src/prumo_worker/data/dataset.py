@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 
 from prumo_worker.data import CATALOG, GENERATED
 from prumo_worker.data.prepared import PreparedImages, read_prepared
 from prumo_worker.task import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 _CELLS = 4
 _CHUNK = 256

@@ -6,14 +6,12 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from prumo_worker.task import DataError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IMAGES_FILE = "images.npy"
 LABELS_FILE = "labels.npy"

@@ -6,16 +6,14 @@ controller can check names and count parameters and FLOPs before anything is ins
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.definition import read_layers
 from prumo_worker.networks.layer import NetworkError, describe
 from prumo_worker.networks.network import Network, assemble
 from prumo_worker.networks.operation import hint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = ["NAMES", "Network", "NetworkError", "network"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from prumo_worker.networks.classic import (
     VGG19_BLOCKS,
@@ -20,9 +20,6 @@ from prumo_worker.networks.layer import Dense, GlobalAveragePooling, Rectifier
 from prumo_worker.networks.mobilenet import mobilenet, mobilenet_features
 from prumo_worker.networks.network import Layer
 from prumo_worker.networks.resnet import resnet18, resnet50
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 
 def _head(classes: int) -> Iterator[Layer]:

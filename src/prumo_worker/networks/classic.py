@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from prumo_worker.networks.layer import (
     AveragePooling,
@@ -16,9 +16,6 @@ from prumo_worker.networks.layer import (
     Tanh,
 )
 from prumo_worker.networks.network import Layer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 def lenet5(classes: int) -> Iterator[Layer]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from prumo_worker.networks.layer import (
     AveragePooling,
@@ -21,10 +21,6 @@ from prumo_worker.networks.layer import (
     pair,
 )
 from prumo_worker.networks.network import Layer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 
 _NORM = LocalResponseNormalization(size=5, alpha=1e-4, beta=0.75)
 _POOL = MaxPooling(kernel=3, stride=2, ceil=True)

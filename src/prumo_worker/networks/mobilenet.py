@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from prumo_worker.networks.layer import (
     BatchNormalization,
@@ -14,9 +14,6 @@ from prumo_worker.networks.layer import (
     Padding,
 )
 from prumo_worker.networks.network import Layer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _STEM = 32
 # Outputs and stride of each pair of convolutions.

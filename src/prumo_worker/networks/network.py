@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
 
 from prumo_worker.networks.layer import NetworkError, Operation, Shape, describe
 from prumo_worker.networks.operation import hint, not_negative
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 IMAGE = "image"
 """The name under which a layer takes the network's own input."""

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from sys import float_info
-from typing import TYPE_CHECKING, Union
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
+from typing import Union
 
 Shape = tuple[int, ...]
 """`(channels, height, width)` of an image or `(features,)` of a vector, without the batch."""

@@ -6,7 +6,7 @@ that is the variant known as version 1.5, and its padding is the same on all sid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from prumo_worker.networks.layer import (
     Add,
@@ -18,10 +18,6 @@ from prumo_worker.networks.layer import (
     Rectifier,
 )
 from prumo_worker.networks.network import Layer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 _NORM = BatchNormalization(epsilon=1e-5, momentum=0.9)
 _EXPANSION = 4

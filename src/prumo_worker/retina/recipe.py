@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prumo_worker.recipe import DEVICES, PRECISIONS, ParameterReader
 from prumo_worker.task import TaskError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 TASKS = ("referral", "grade")
 STRATEGIES = ("auto", "one", "mirrored", "tpu")

@@ -9,19 +9,16 @@ import gzip
 import struct
 import zipfile
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from prumo.datasets.source import ArrayPictures, Subset, require_memory
 from prumo.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 _UNSIGNED_BYTES = 8
 _IDX_IMAGES = ("train-images-idx3-ubyte", "train-images.idx3-ubyte")

@@ -1,4 +1,4 @@
-"""TFRecord files of encoded images, every record checked against its checksum."""
+"""TFRecord files of encoded images, read with every checksum verified, and written."""
 
 from __future__ import annotations
 
@@ -31,51 +31,8 @@ if TYPE_CHECKING:
 
     from prumo.datasets.source import Subset
 
-
 _NUMBER_BITS = (1 << 64) - 1
 """What a number holds above them is dropped, as protocol buffers do."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """Features by name: lists of bytes and lists of whole numbers; others are left out."""
-
-    texts: dict[str, list[bytes]] = field(default_factory=dict)
-    numbers: dict[str, list[int]] = field(default_factory=dict)
-
-
-def read_example(message: bytes) -> Example:
-    """Read a serialized example; ValueError says why it is none."""
-    example = Example()
-    for features in contents(message, 1):
-        for entry in contents(features, 1):
-            name = b"".join(contents(entry, 1)).decode()
-            for feature in contents(entry, 2):
-                for values in contents(feature, 1):
-                    example.texts.setdefault(name, []).extend(contents(values, 1))
-                for values in contents(feature, 3):
-                    example.numbers.setdefault(name, []).extend(_numbers(values))
-    return example
-
-
-def _numbers(message: bytes) -> Iterator[int]:
-    """Whole numbers in field 1, one by one or packed together."""
-    for part in fields(message):
-        if part.number != 1:
-            continue
-        if part.wire_type == VARINT:
-            yield _signed(part.value)
-        elif part.wire_type == CONTENT:
-            place = part.start
-            while place < part.end:
-                number, place = read_varint(message, place, part.end)
-                yield _signed(number)
-
-
-def _signed(value: int) -> int:
-    value &= _NUMBER_BITS
-    return value - (1 << 64) if value >> 63 else value
-
 
 IMAGE, LABEL = "image/encoded", "image/class/label"
 _SHARD = re.compile(r"(?P<name>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<ending>.*)")
@@ -83,6 +40,11 @@ _NAME = re.compile(r".*\.tfrecords?(\.gz)?|.*-\d{5}-of-\d{5}(\.gz)?")
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
 _MOST_BYTES = 1 << 30
 _GZIP = b"\x1f\x8b"
+
+_LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
+_BUFFER_BYTES = 1 << 20
+
+_BYTES_LIST, _INT64_LIST = 1, 3
 
 
 def find(path: Path, dataset: str) -> TfrecordSource | None:
@@ -183,6 +145,60 @@ def _is_right(content: bytes, checksum: bytes) -> bool:
     return len(checksum) == _FOOTER_BYTES and struct.pack("<I", masked_crc(content)) == checksum
 
 
+def write_records(path: Path, records: Iterable[bytes]) -> None:
+    """Write records one after the other, each with its length and both checksums.
+
+    A file that another process may read meanwhile is to be written elsewhere and renamed.
+    """
+    with path.open("wb", buffering=_BUFFER_BYTES) as stream:
+        for record in records:
+            length = _LENGTH.pack(len(record))
+            stream.write(length + _CHECKSUM.pack(masked_crc(length)))
+            stream.write(record)
+            stream.write(_CHECKSUM.pack(masked_crc(record)))
+
+
+@dataclass(frozen=True)
+class Example:
+    """Features by name: lists of bytes and lists of whole numbers; others are left out."""
+
+    texts: dict[str, list[bytes]] = field(default_factory=dict)
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+
+
+def read_example(message: bytes) -> Example:
+    """Read a serialized example; ValueError says why it is none."""
+    example = Example()
+    for features in contents(message, 1):
+        for entry in contents(features, 1):
+            name = b"".join(contents(entry, 1)).decode()
+            for feature in contents(entry, 2):
+                for values in contents(feature, 1):
+                    example.texts.setdefault(name, []).extend(contents(values, 1))
+                for values in contents(feature, 3):
+                    example.numbers.setdefault(name, []).extend(_numbers(values))
+    return example
+
+
+def _numbers(message: bytes) -> Iterator[int]:
+    """Whole numbers in field 1, one by one or packed together."""
+    for part in fields(message):
+        if part.number != 1:
+            continue
+        if part.wire_type == VARINT:
+            yield _signed(part.value)
+        elif part.wire_type == CONTENT:
+            place = part.start
+            while place < part.end:
+                number, place = read_varint(message, place, part.end)
+                yield _signed(number)
+
+
+def _signed(value: int) -> int:
+    value &= _NUMBER_BITS
+    return value - (1 << 64) if value >> 63 else value
+
+
 def masked_crc(content: bytes) -> int:
     """The CRC-32C of some bytes, turned as TFRecord stores it."""
     crc: int = google_crc32c.value(content)
@@ -215,23 +231,6 @@ def _require_all_shards(files: Sequence[Path]) -> None:
                 raise DataError(f"{file.parent}: has {file.name} and lacks {expected}")
 
 
-_LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
-_BUFFER_BYTES = 1 << 20
-
-
-def write_records(path: Path, records: Iterable[bytes]) -> None:
-    """Write records one after the other, each with its length and both checksums.
-
-    A file that another process may read meanwhile is to be written elsewhere and renamed.
-    """
-    with path.open("wb", buffering=_BUFFER_BYTES) as stream:
-        for record in records:
-            length = _LENGTH.pack(len(record))
-            stream.write(length + _CHECKSUM.pack(masked_crc(length)))
-            stream.write(record)
-            stream.write(_CHECKSUM.pack(masked_crc(record)))
-
-
 def shard_name(name: str, number: int, count: int) -> str:
     """The usual name of one of several files, numbered from 0.
 
@@ -239,9 +238,6 @@ def shard_name(name: str, number: int, count: int) -> str:
     'train-00000-of-00008.tfrecord'
     """
     return f"{name}-{number:05d}-of-{count:05d}.tfrecord"
-
-
-_BYTES_LIST, _INT64_LIST = 1, 3
 
 
 def written_example(example: Example) -> bytes:

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: a bar per scenario, shared out by kind of operation."""
+"""What the time of a step goes to by kind of operation, and how busy each device was."""
 
 from __future__ import annotations
 
@@ -31,15 +31,33 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.statistics.training import ScenarioProfile
 
-
 ROW_PIXELS = 22
 PLOT_PIXELS = 600
 LABEL_PIXELS = 330
-_COLORS = {
+OPERATION_COLORS = {
     OperationKind.CONVOLUTION: PALETTE[0],
     OperationKind.MATRIX_PRODUCT: PALETTE[1],
     OperationKind.OTHER: FAINT,
 }
+
+PANEL_PIXELS = 315
+BAR_PIXELS = 10
+GAP_PIXELS = 6
+# A blue and an orange that differ in brightness too, so that they do in black and white.
+DEVICE_COLORS = {"CPU": PALETTE[0], "GPU": PALETTE[3]}
+HOST = {"processor": "cpu_percent_mean", "memory": "memory_percent_mean"}
+GPU = {
+    "processor": re.compile(r"gpu\d+_percent_mean"),
+    "memory": re.compile(r"gpu\d+_memory_percent_mean"),
+}
+TITLES = {
+    "processor": Message("Mean use of processors [%]"),
+    "memory": Message("Mean use of memory [%]"),
+}
+UTILISATION_CAPTION = Message(
+    "Share of the whole machine in use: mean over the time of a run, set-up included, and over the "
+    "runs of a scenario; of several GPUs, their mean."
+)
 
 
 def profiles_figure(
@@ -82,7 +100,7 @@ def profiles_figure(
             color=alt.Color(
                 "kind:N",
                 sort=kinds,
-                scale=plain(domain=kinds, range=list(_COLORS.values())),
+                scale=plain(domain=kinds, range=list(OPERATION_COLORS.values())),
                 legend=plain(title=None, orient="top"),
             ),
             order="place:Q",
@@ -102,26 +120,6 @@ def profiles_figure(
     )
 
 
-UTILISATION_PLOT_PIXELS = 315
-BAR_PIXELS = 10
-GAP_PIXELS = 6
-# A blue and an orange that differ in brightness too, so that they do in black and white.
-COLORS = {"CPU": PALETTE[0], "GPU": PALETTE[3]}
-HOST = {"processor": "cpu_percent_mean", "memory": "memory_percent_mean"}
-GPU = {
-    "processor": re.compile(r"gpu\d+_percent_mean"),
-    "memory": re.compile(r"gpu\d+_memory_percent_mean"),
-}
-TITLES = {
-    "processor": Message("Mean use of processors [%]"),
-    "memory": Message("Mean use of memory [%]"),
-}
-READING = Message(
-    "Share of the whole machine in use: mean over the time of a run, set-up included, and over the "
-    "runs of a scenario; of several GPUs, their mean."
-)
-
-
 def utilisation_figures(
     summary: pl.DataFrame, factors: Sequence[str], language: Language
 ) -> list[Figure]:
@@ -132,24 +130,26 @@ def utilisation_figures(
     sampled = pl.concat([table.select("scenario") for table in tables.values()]).unique()
     rows = layout(summary.join(sampled, on="scenario", how="semi"), factors)
     # One legend for all panels, of what some of them has.
-    colors = {name: COLORS[name] for name in _devices(tables.values())}
+    colors = {name: DEVICE_COLORS[name] for name in _devices(tables.values())}
     groups = []
     for panel in rows.panels:
         inside = {kind: row_columns(table, panel) for kind, table in tables.items()}
         devices = _devices(inside.values())
         plots = [
-            _plot(part, label_axis(shown=place == 0), devices, colors, language.say(TITLES[kind]))
+            _panel(part, label_axis(shown=place == 0), devices, colors, language.say(TITLES[kind]))
             for place, (kind, part) in enumerate(inside.items())
         ]
         group = alt.hconcat(*plots, spacing=14, title=panel_title(panel))
         groups.append(group.resolve_scale(yOffset="independent"))
     heading = Message("Use of the machine")
-    return draw_rows(groups, rows, "utilisation", heading, language.say(READING), language)
+    return draw_rows(
+        groups, rows, "utilisation", heading, language.say(UTILISATION_CAPTION), language
+    )
 
 
 def _devices(tables: Iterable[pl.DataFrame]) -> list[str]:
     found = {device for table in tables for device in table["device"]}
-    return [name for name in COLORS if name in found]
+    return [name for name in DEVICE_COLORS if name in found]
 
 
 def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
@@ -163,7 +163,7 @@ def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
     )
 
 
-def _plot(
+def _panel(
     table: pl.DataFrame,
     y: Any,  # noqa: ANN401 (Altair)
     devices: Sequence[str],
@@ -192,4 +192,4 @@ def _plot(
     return alt.layer(
         base.mark_bar().encode(color=color),
         base.mark_text(align="left", dx=4, fontSize=9, color=INK).encode(text=number),
-    ).properties(width=UTILISATION_PLOT_PIXELS, height=height)
+    ).properties(width=PANEL_PIXELS, height=height)

@@ -1,4 +1,4 @@
-"""Every run and every mean of one metric, a row per scenario."""
+"""Charts with a row per scenario: dots of every run, boxes of their spread, bars of the means."""
 
 from __future__ import annotations
 
@@ -33,11 +33,36 @@ if TYPE_CHECKING:
     from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
 
-
-ROW_PIXELS = 20
+DOT_ROW_PIXELS = 20
 # Runs lie below the mean of their row, so that neither hides the other.
-BELOW, ABOVE = 5, -3
+RUN_OFFSET, MEAN_OFFSET = 5, -3
 PLOT_PIXELS = 640
+BOX_ROW_PIXELS = 30
+BOX_PIXELS = 12
+BOX_OFFSET = -4
+# Points lie below their box in a few lanes, so that equal values do not hide each other.
+LANE_OFFSETS = (6, 9, 12)
+# Tukey (1977), Exploratory Data Analysis: whiskers go to the last value within 1.5 box lengths.
+WHISKER_LENGTHS = 1.5
+# With fewer runs a box shows no more than its points do.
+FEWEST_RUNS_FOR_BOX = 8
+MOST_POINTS = 4000
+BOX_CAPTION = Message(
+    "Box: the middle half of the runs, with a line at the median. Whiskers: the last runs within "
+    "1.5 lengths of the box."
+)
+RUNS = Message("Dots: single runs.")
+RUNS_OUTSIDE = Message("Dots: the runs outside of the whiskers.")
+
+BAR_ROW_PIXELS = 19
+BAR_PLOT_PIXELS = {1: 640, 2: 315}
+"""The width of a panel, by how many stand side by side."""
+DIGITS = 3
+# How much further than the longest bar an axis goes, so that the number behind it has room.
+ROOM_FOR_NUMBER = 1.25
+# Panels whose longest bars differ by more than this have an axis each, or the short ones vanish.
+OWN_AXIS_RATIO = 4.0
+OWN_AXES = Message("Each panel has its own axis: across panels compare the numbers.")
 
 
 def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told)
@@ -65,17 +90,17 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
     )
     rows = layout(summary, factors)
     plots = [
-        _plot(row_columns(means, panel), row_columns(dots, panel), x, rows.color).properties(
+        _dot_chart(row_columns(means, panel), row_columns(dots, panel), x, rows.color).properties(
             title=panel_title(panel)
         )
         for panel in rows.panels
     ]
     heading = Message("Every run: {metric}", {"metric": metric_title(known.name)})
-    reading = caption([_reading(confidence), extent.remark], language)
+    reading = caption([_dot_caption(confidence), extent.remark], language)
     return draw_rows(plots, rows, "runs", heading, reading, language)
 
 
-def _reading(confidence: float) -> Message:
+def _dot_caption(confidence: float) -> Message:
     return Message(
         "Dots: single runs. Diamond and bar: mean and {confidence:g} % confidence interval; a "
         "diamond without a bar is a single run.",
@@ -83,43 +108,24 @@ def _reading(confidence: float) -> Message:
     )
 
 
-def _plot(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _dot_chart(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
     y = label_axis()
     base = alt.Chart(means).encode(y=y, color=color)
     return alt.layer(
-        base.mark_rule(strokeWidth=2.5, yOffset=ABOVE).encode(x="low:Q", x2="high:Q"),
+        base.mark_rule(strokeWidth=2.5, yOffset=MEAN_OFFSET).encode(x="low:Q", x2="high:Q"),
         alt.Chart(dots)
-        .mark_circle(size=26, opacity=0.5, yOffset=BELOW)
+        .mark_circle(size=26, opacity=0.5, yOffset=RUN_OFFSET)
         .encode(x=x, y=y, color=color),
-        base.mark_point(shape="diamond", filled=True, opacity=1, size=90, yOffset=ABOVE).encode(
-            x=x
-        ),
-    ).properties(width=PLOT_PIXELS, height=alt.Step(ROW_PIXELS))
-
-
-BOXES_ROW_PIXELS = 30
-BOXES_PLOT_PIXELS = 640
-BOX_PIXELS = 12
-BOX_OFFSET = -4
-# Points lie below their box in a few lanes, so that equal values do not hide each other.
-LANE_OFFSETS = (6, 9, 12)
-# Tukey (1977), Exploratory Data Analysis: whiskers go to the last value within 1.5 box lengths.
-WHISKER_LENGTHS = 1.5
-# With fewer runs a box shows no more than its points do.
-FEWEST_RUNS = 8
-MOST_POINTS = 4000
-READING = Message(
-    "Box: the middle half of the runs, with a line at the median. Whiskers: the last runs within "
-    "1.5 lengths of the box."
-)
-RUNS = Message("Dots: single runs.")
-RUNS_OUTSIDE = Message("Dots: the runs outside of the whiskers.")
+        base.mark_point(
+            shape="diamond", filled=True, opacity=1, size=90, yOffset=MEAN_OFFSET
+        ).encode(x=x),
+    ).properties(width=PLOT_PIXELS, height=alt.Step(DOT_ROW_PIXELS))
 
 
 def has_many_runs(runs: pl.DataFrame, metric: str) -> bool:
     """Whether half of the scenarios have enough values of a metric for a box."""
     counts = runs.drop_nulls(metric).group_by("scenario").len()
-    return counts.filter(pl.col("len") >= FEWEST_RUNS).height * 2 >= max(1, counts.height)
+    return counts.filter(pl.col("len") >= FEWEST_RUNS_FOR_BOX).height * 2 >= max(1, counts.height)
 
 
 def boxes_figures(
@@ -137,13 +143,13 @@ def boxes_figures(
     title = axis_title(metric_title(known.name), scale.unit, language)
     x = alt.X("value:Q", **value_axis(title, extent))
     panels = [
-        _boxes_plot(
+        _box_chart(
             row_columns(boxes, panel), row_columns(points, panel), x, label_axis(), rows.color
         ).properties(title=panel_title(panel))
         for panel in rows.panels
     ]
     title_of_figure = Message("Spread of the runs: {metric}", {"metric": metric_title(known.name)})
-    reading = caption([READING, RUNS if all_shown else RUNS_OUTSIDE, extent.remark], language)
+    reading = caption([BOX_CAPTION, RUNS if all_shown else RUNS_OUTSIDE, extent.remark], language)
     return draw_rows(panels, rows, "boxes", title_of_figure, reading, language)
 
 
@@ -170,7 +176,7 @@ def _points(values: pl.DataFrame, boxes: pl.DataFrame) -> tuple[pl.DataFrame, bo
     return placed.join(boxes, on="scenario").filter(outside).select(placed.columns), False
 
 
-def _boxes_plot(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _box_chart(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
     base = alt.Chart(boxes).encode(y=y)
     dots = [
         alt.Chart(points.filter(pl.col("lane") == lane))
@@ -187,18 +193,7 @@ def _boxes_plot(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, y: Any, color
             x="median:Q"
         ),
         *dots,
-    ).properties(width=BOXES_PLOT_PIXELS, height=alt.Step(BOXES_ROW_PIXELS))
-
-
-BARS_ROW_PIXELS = 19
-PANEL_PIXELS = {1: 640, 2: 315}
-"""The width of a panel, by how many stand side by side."""
-DIGITS = 3
-# How much further than the longest bar an axis goes, so that the number behind it has room.
-ROOM_FOR_NUMBER = 1.25
-# Panels whose longest bars differ by more than this have an axis each, or the short ones vanish.
-OWN_AXIS_RATIO = 4.0
-OWN_AXES = Message("Each panel has its own axis: across panels compare the numbers.")
+    ).properties(width=PLOT_PIXELS, height=alt.Step(BOX_ROW_PIXELS))
 
 
 def bars_figures(
@@ -219,10 +214,10 @@ def bars_figures(
             inside = row_columns(table, panel)
             longest = _longest(inside if own_axes else table)
             x = _value_axis(_title(metric, summary, language), longest)
-            plot = _bars_plot(inside, x, label_axis(shown=place == 0), rows.color)
-            plots.append(plot.properties(width=PANEL_PIXELS[len(metrics)]))
+            plot = _bar_chart(inside, x, label_axis(shown=place == 0), rows.color)
+            plots.append(plot.properties(width=BAR_PLOT_PIXELS[len(metrics)]))
         groups.append(alt.hconcat(*plots, spacing=14, title=panel_title(panel)))
-    reading = caption([_bars_reading(confidence), OWN_AXES if own_axes else None], language)
+    reading = caption([_bar_caption(confidence), OWN_AXES if own_axes else None], language)
     return draw_rows(groups, rows, "bars", _heading(metrics), reading, language)
 
 
@@ -242,7 +237,7 @@ def _bars(summary: pl.DataFrame, language: Language) -> pl.DataFrame:
     )
 
 
-def _bars_plot(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
     base = alt.Chart(table).encode(y=y)
     return alt.layer(
         base.mark_bar(height={"band": 0.72}).encode(x=x, color=color),
@@ -252,7 +247,7 @@ def _bars_plot(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa:
         base.mark_text(align="left", dx=5, fontSize=10, color=INK).encode(
             x="end:Q", text="number:N"
         ),
-    ).properties(height=alt.Step(BARS_ROW_PIXELS))
+    ).properties(height=alt.Step(BAR_ROW_PIXELS))
 
 
 def _value_axis(title: str, longest: float) -> Any:  # noqa: ANN401 (Altair)
@@ -292,7 +287,7 @@ def _heading(metrics: Sequence[str]) -> Message:
     return Message("Time and cost of every scenario")
 
 
-def _bars_reading(confidence: float) -> Message:
+def _bar_caption(confidence: float) -> Message:
     return Message(
         "Bar and number: mean of the finished runs. Whisker: its {confidence:g} % confidence "
         "interval; a bar without one is a single run.",

@@ -1,4 +1,4 @@
-"""Where the variation of time and money comes from: a bar per factor, interaction and error."""
+"""Where the variation comes from: the share of each factor, and what each of its levels does."""
 
 from __future__ import annotations
 
@@ -29,17 +29,24 @@ if TYPE_CHECKING:
     from prumo.statistics.summary import LevelMean
     from prumo.statistics.variation import Variation
 
-
-PLOT_PIXELS = 560
-LABEL_PIXELS = 330
+SHARES_PIXELS = 560
+SHARE_LABEL_PIXELS = 330
 BAR_PIXELS = 12
 GAP_PIXELS = 6
 # A blue and an orange that differ in brightness too, so that they do in black and white.
 COLORS = [PALETTE[0], PALETTE[3]]
 LEAST_SHARE = 0.005
-READING = Message(
+SHARES_CAPTION = Message(
     "Share of the sum of squares that every factor and interaction explains; what runs of the same "
     "scenario differ by is error."
+)
+
+ROW_PIXELS = 24
+EFFECT_PIXELS = 600
+FACTOR_LABEL_PIXELS = 200
+UNBALANCED = Message(
+    "Not every combination of levels has finished runs, so part of a difference may come from the "
+    "combinations that are missing."
 )
 
 
@@ -68,7 +75,7 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
             "term:N",
             sort=order,
             title=None,
-            axis=plain(labelLimit=LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
+            axis=plain(labelLimit=SHARE_LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
         ),
         yOffset=alt.YOffset("metric:N", sort=metrics),
     )
@@ -84,14 +91,14 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
             text=alt.Text("percent:Q", format=".1f")
         ),
     ).properties(
-        width=PLOT_PIXELS,
+        width=SHARES_PIXELS,
         height=alt.Step(BAR_PIXELS * len(metrics) + GAP_PIXELS, **{"for": "position"}),
     )
     return draw(
         chart,
         "variation",
         language.say("Where the variation comes from"),
-        language.say(READING),
+        language.say(SHARES_CAPTION),
         language,
     )
 
@@ -110,15 +117,6 @@ def _shares(variation: Variation, language: Language) -> list[dict[str, object]]
 def _order(shares: pl.DataFrame) -> list[str]:
     largest = shares.group_by("term", maintain_order=True).agg(pl.col("percent").max())
     return largest.sort("percent", descending=True, maintain_order=True)["term"].to_list()
-
-
-ROW_PIXELS = 24
-EFFECTS_PLOT_PIXELS = 600
-EFFECTS_LABEL_PIXELS = 200
-UNBALANCED = Message(
-    "Not every combination of levels has finished runs, so part of a difference may come from the "
-    "combinations that are missing."
-)
 
 
 def effects_figure(
@@ -182,9 +180,9 @@ def _panel(table: pl.DataFrame, factor: str, x: object) -> object:
         sort=table["level"].to_list(),
         title=None,
         axis=plain(
-            labelLimit=EFFECTS_LABEL_PIXELS,
+            labelLimit=FACTOR_LABEL_PIXELS,
             # The same room for labels in every panel keeps the panels' plots under each other.
-            minExtent=EFFECTS_LABEL_PIXELS,
+            minExtent=FACTOR_LABEL_PIXELS,
             ticks=False,
             domain=False,
             labelPadding=8,
@@ -202,7 +200,7 @@ def _panel(table: pl.DataFrame, factor: str, x: object) -> object:
         base.mark_point(shape="diamond", filled=True, opacity=1, size=70, color=PALETTE[0]).encode(
             x=x
         ),
-    ).properties(width=EFFECTS_PLOT_PIXELS, height=alt.Step(ROW_PIXELS))
+    ).properties(width=EFFECT_PIXELS, height=alt.Step(ROW_PIXELS))
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

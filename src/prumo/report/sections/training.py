@@ -38,78 +38,7 @@ if TYPE_CHECKING:
     from prumo.results.tables import Results
     from prumo.statistics.training import Convergence, Losses, ScenarioProfile
 
-
-def convergence_sentences(convergence: Convergence) -> list[Message]:
-    """Who reaches the common loss first and last by each measure, who never does or is left out."""
-    said = [*_ends(convergence)]
-    if convergence.never:
-        said.append(
-            Message("Never down to that loss: {names}.", {"names": listed(convergence.never)})
-        )
-    if convergence.sometimes:
-        said.append(
-            Message(
-                "Down to that loss in some runs only, and the means are of those: {names}.",
-                {"names": listed(convergence.sometimes)},
-            )
-        )
-    if convergence.short:
-        said.append(
-            Message(
-                "Left out, since a run of fewer than {steps} steps tells too little: {names}.",
-                {"steps": FEWEST_STEPS, "names": listed(convergence.short)},
-            )
-        )
-    if convergence.silent:
-        said.append(
-            Message(
-                "Left out, since no loss was reported: {names}.",
-                {"names": listed(convergence.silent)},
-            )
-        )
-    return said
-
-
-def _ends(convergence: Convergence) -> Iterator[Message]:
-    summary = convergence.summary
-    for name in summary["metric"].unique(maintain_order=True):
-        rows = summary.filter(pl.col("metric") == name).sort("mean", maintain_order=True)
-        least, most = rows.row(0, named=True), rows.row(-1, named=True)
-        yield Message(
-            "{metric}: from {least} ({first}) to {most} ({last}).",
-            {
-                "metric": metric_title(name),
-                "least": _told(least),
-                "first": least["scenario"],
-                "most": _told(most),
-                "last": most["scenario"],
-            },
-        )
-
-
-def _told(row: dict[str, Any]) -> Estimate | Quantity:
-    if row["ci_low"] is None:
-        return Quantity(row["mean"], row["unit"])
-    return Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
-
-
-@dataclass(frozen=True)
-class ConvergenceRow:
-    """When one scenario reached the loss."""
-
-    name: str
-    levels: str
-    cells: list[Cell]
-
-
-@dataclass(frozen=True)
-class ConvergenceTable:
-    """The scenarios that learn one task."""
-
-    title: Message
-    heads: list[str]
-    rows: list[ConvergenceRow]
-    remarks: list[Message]
+SHOWN_OPERATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -184,42 +113,6 @@ def _title(found: Convergence) -> Message:
         return Message("Until a loss of {target}", {"target": target})
     task = SEPARATOR.join(map(str, found.task.values()))
     return Message("Until a loss of {target}: {task}", {"target": target, "task": task})
-
-
-SHOWN_OPERATIONS = 10
-
-
-@dataclass(frozen=True)
-class ProfileRow:
-    """One operation as text."""
-
-    operation: str
-    kind: str
-    calls: str
-    seconds: str
-    share: str
-
-
-@dataclass(frozen=True)
-class FunctionRow:
-    """One function as text."""
-
-    function: str
-    seconds: str
-    share: str
-
-
-@dataclass(frozen=True)
-class ProfileTable:
-    """One scenario: the share of each kind of operation, and its longest operations."""
-
-    scenario: str
-    levels: str
-    shares: dict[str, str]
-    rows: list[ProfileRow]
-    rest: str
-    """The share of all operations that are not in a row; empty when all are."""
-    functions: list[FunctionRow]
 
 
 @dataclass(frozen=True)
@@ -368,3 +261,109 @@ def _profile_table(profile: ScenarioProfile, levels: str, language: Language) ->
             for row in profile.functions[:SHOWN_OPERATIONS]
         ],
     )
+
+
+def convergence_sentences(convergence: Convergence) -> list[Message]:
+    """Who reaches the common loss first and last by each measure, who never does or is left out."""
+    said = [*_ends(convergence)]
+    if convergence.never:
+        said.append(
+            Message("Never down to that loss: {names}.", {"names": listed(convergence.never)})
+        )
+    if convergence.sometimes:
+        said.append(
+            Message(
+                "Down to that loss in some runs only, and the means are of those: {names}.",
+                {"names": listed(convergence.sometimes)},
+            )
+        )
+    if convergence.short:
+        said.append(
+            Message(
+                "Left out, since a run of fewer than {steps} steps tells too little: {names}.",
+                {"steps": FEWEST_STEPS, "names": listed(convergence.short)},
+            )
+        )
+    if convergence.silent:
+        said.append(
+            Message(
+                "Left out, since no loss was reported: {names}.",
+                {"names": listed(convergence.silent)},
+            )
+        )
+    return said
+
+
+def _ends(convergence: Convergence) -> Iterator[Message]:
+    summary = convergence.summary
+    for name in summary["metric"].unique(maintain_order=True):
+        rows = summary.filter(pl.col("metric") == name).sort("mean", maintain_order=True)
+        least, most = rows.row(0, named=True), rows.row(-1, named=True)
+        yield Message(
+            "{metric}: from {least} ({first}) to {most} ({last}).",
+            {
+                "metric": metric_title(name),
+                "least": _told(least),
+                "first": least["scenario"],
+                "most": _told(most),
+                "last": most["scenario"],
+            },
+        )
+
+
+def _told(row: dict[str, Any]) -> Estimate | Quantity:
+    if row["ci_low"] is None:
+        return Quantity(row["mean"], row["unit"])
+    return Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
+
+
+@dataclass(frozen=True)
+class ConvergenceRow:
+    """When one scenario reached the loss."""
+
+    name: str
+    levels: str
+    cells: list[Cell]
+
+
+@dataclass(frozen=True)
+class ConvergenceTable:
+    """The scenarios that learn one task."""
+
+    title: Message
+    heads: list[str]
+    rows: list[ConvergenceRow]
+    remarks: list[Message]
+
+
+@dataclass(frozen=True)
+class ProfileRow:
+    """One operation as text."""
+
+    operation: str
+    kind: str
+    calls: str
+    seconds: str
+    share: str
+
+
+@dataclass(frozen=True)
+class FunctionRow:
+    """One function as text."""
+
+    function: str
+    seconds: str
+    share: str
+
+
+@dataclass(frozen=True)
+class ProfileTable:
+    """One scenario: the share of each kind of operation, and its longest operations."""
+
+    scenario: str
+    levels: str
+    shares: dict[str, str]
+    rows: list[ProfileRow]
+    rest: str
+    """The share of all operations that are not in a row; empty when all are."""
+    functions: list[FunctionRow]

@@ -9,7 +9,7 @@ from prumo.errors import InputError, UnavailableError
 from prumo.machine.machine import machine_facts
 from prumo.results.folder import JOURNAL_FILE
 from prumo.results.record import RunRecord, Verdict
-from prumo.run.events import ListenerProgress, RunAdvanced
+from prumo.run.events import ListenerProgress, RunProgress
 from prumo.run.executors import Executor
 from prumo.run.journal import EpochCounter
 from prumo.run.measurement import measure
@@ -113,7 +113,7 @@ class LocalExecutor(Executor):
             if not counter.has_progressed():
                 return
             known = epochs if isinstance(epochs, int) else None
-            self.listener(RunAdvanced(run, counter.epochs, known))
+            self.listener(RunProgress(run, counter.epochs, known))
 
         return report
 

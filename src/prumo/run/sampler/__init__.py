@@ -1,4 +1,7 @@
-"""The sampler: a small process beside a run that writes down what the machine does."""
+"""The sampler: a small process beside a run that writes samples of the machine to a table.
+
+Here are its loop and schedule, the table, the pipe to its controller, and the processes it counts.
+"""
 
 from __future__ import annotations
 
@@ -21,62 +24,11 @@ if TYPE_CHECKING:
 
     from prumo.run.sampler.sensors import Sensor
 
-
 SHORTEST_PERIOD_SECONDS = 0.1
-
-
-class Schedule:
-    """Due times at whole periods after the start, on a monotonic clock."""
-
-    def __init__(self, start_seconds: float, period_seconds: float) -> None:
-        self.period_seconds = max(SHORTEST_PERIOD_SECONDS, period_seconds)
-        self._start_seconds = start_seconds
-        self._number = 1
-
-    def wait_seconds(self, now_seconds: float) -> float:
-        """How long to wait for the next sample; 0 when it is due."""
-        return max(0.0, self._due_seconds() - now_seconds)
-
-    def take(self, now_seconds: float) -> bool:
-        """Note a sample taken now; True when it came more than half a period late."""
-        late = now_seconds - self._due_seconds() > self.period_seconds / 2
-        passed = int((now_seconds - self._start_seconds) / self.period_seconds)
-        # Periods slept through, as when a laptop is shut, are not made up for.
-        self._number = max(self._number, passed) + 1
-        return late
-
-    def _due_seconds(self) -> float:
-        return self._start_seconds + self._number * self.period_seconds
-
-
 TIME_COLUMNS = ("time", "seconds")
 
-
-class Clock(NamedTuple):
-    """A clock on the wall, which may jump and labels rows, and one that only goes forward."""
-
-    wall: Callable[[], float] = time.time
-    monotonic: Callable[[], float] = time.monotonic
-
-
-class Waiting(Protocol):
-    """What the loop waits on."""
-
-    def ends_within(self, seconds: float) -> bool:
-        """Wait; True as soon as the sampler shall end, False after the full time."""
-
-
-class Tally(NamedTuple):
-    """How the sampling went."""
-
-    samples: int
-    late: int
-    period_seconds: float
-
-
-def columns_of(sensors: Sequence[Sensor]) -> list[str]:
-    """The table's columns, in the order of the sensors."""
-    return [*TIME_COLUMNS, *(column for sensor in sensors for column in sensor.columns)]
+_MOST_BYTES = 4096
+_MOST_STAT_BYTES = 4096
 
 
 def sample(
@@ -111,6 +63,57 @@ def _read(sensor: Sensor) -> tuple[float, ...]:
         return sensor.read()
     except (OSError, ValueError, LookupError):
         return (UNKNOWN,) * len(sensor.columns)
+
+
+def columns_of(sensors: Sequence[Sensor]) -> list[str]:
+    """The table's columns, in the order of the sensors."""
+    return [*TIME_COLUMNS, *(column for sensor in sensors for column in sensor.columns)]
+
+
+class Schedule:
+    """Due times at whole periods after the start, on a monotonic clock."""
+
+    def __init__(self, start_seconds: float, period_seconds: float) -> None:
+        self.period_seconds = max(SHORTEST_PERIOD_SECONDS, period_seconds)
+        self._start_seconds = start_seconds
+        self._number = 1
+
+    def wait_seconds(self, now_seconds: float) -> float:
+        """How long to wait for the next sample; 0 when it is due."""
+        return max(0.0, self._due_seconds() - now_seconds)
+
+    def take(self, now_seconds: float) -> bool:
+        """Note a sample taken now; True when it came more than half a period late."""
+        late = now_seconds - self._due_seconds() > self.period_seconds / 2
+        passed = int((now_seconds - self._start_seconds) / self.period_seconds)
+        # Periods slept through, as when a laptop is shut, are not made up for.
+        self._number = max(self._number, passed) + 1
+        return late
+
+    def _due_seconds(self) -> float:
+        return self._start_seconds + self._number * self.period_seconds
+
+
+class Clock(NamedTuple):
+    """A clock on the wall, which may jump and labels rows, and one that only goes forward."""
+
+    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.monotonic
+
+
+class Waiting(Protocol):
+    """What the loop waits on."""
+
+    def ends_within(self, seconds: float) -> bool:
+        """Wait; True as soon as the sampler shall end, False after the full time."""
+
+
+class Tally(NamedTuple):
+    """How the sampling went."""
+
+    samples: int
+    late: int
+    period_seconds: float
 
 
 class Table:
@@ -157,9 +160,6 @@ def _cell(value: float, decimals: int) -> str:
     return f"{value:.{decimals}f}" if math.isfinite(value) else ""
 
 
-_MOST_BYTES = 4096
-
-
 class ControllerPipe:
     """Waits without burning the processor, and notices the end of its controller."""
 
@@ -200,9 +200,6 @@ def memory_bytes(status: Path = Path("/proc/self/status")) -> int:
         return most if sys.platform == "darwin" else most * 1024
     # Not ru_maxrss: Linux carries the parent's size over into it when a process is started.
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
-
-
-_MOST_STAT_BYTES = 4096
 
 
 class Usage(NamedTuple):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import ModuleType
+from typing import NamedTuple, Protocol
 
 from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError, open_nvml
 from prumo.machine.kernel import CpuTicks, parse_cpu_ticks, parse_pressure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import ModuleType
-
 
 UNKNOWN = float("nan")
 """A figure that cannot be given now; it becomes an empty cell."""

@@ -1,4 +1,4 @@
-"""A trainer over Caffe's solvers: steps, clock and profile."""
+"""A trainer over Caffe's solvers: versions, threads, steps, clock and profile."""
 
 from __future__ import annotations
 
@@ -32,84 +32,7 @@ if TYPE_CHECKING:
     from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
 
-
-def versions() -> dict[str, str]:
-    """Caffe's version and that of its numpy."""
-    return {"caffe": str(caffe.__version__), "numpy": str(np.__version__)}
-
-
-def build_facts() -> dict[str, str]:
-    """The OpenBLAS that Caffe computes with, and the processor that it takes this one for."""
-    return {
-        "blas": _openblas_text("openblas_get_config"),
-        "cpu": _openblas_text("openblas_get_corename"),
-    }
-
-
-def set_threads(threads: int) -> int:
-    """Give OpenBLAS threads, and ask it how many it has; Caffe itself has one."""
-    library = _openblas()
-    library.openblas_set_num_threads(threads)
-    return int(library.openblas_get_num_threads())
-
-
-def _openblas() -> ctypes.CDLL:
-    # Loaded long since, by numpy and by Caffe.
-    return ctypes.CDLL("libopenblas.so.0")
-
-
-def _openblas_text(function: str) -> str:
-    ask = getattr(_openblas(), function)
-    ask.restype = ctypes.c_char_p
-    answer: bytes = ask()
-    return answer.decode()
-
-
 _LAYER = re.compile(r"\]\s+(?P<layer>\S+)\s+(?P<way>forward|backward): (?P<milliseconds>\S+) ms\.")
-
-
-def layer_times(
-    net: NetParameter, folder: Path, *, iterations: int, threads: int
-) -> list[OperationTime]:
-    """Time a net as it is described, on zeros and without updates of its weights."""
-    file = folder / "timed.prototxt"
-    file.write_text(MessageToString(net), encoding="utf-8")
-    command = [_program(), "time", f"-model={file}", f"-iterations={iterations}", "-logtostderr"]
-    variables = {"GLOG_minloglevel": "0", "OPENBLAS_NUM_THREADS": str(threads)}
-    done = subprocess.run(
-        command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"caffe time failed: {done.stderr.strip().splitlines()[-1]}")
-    kinds = {layer.name: layer.type for layer in net.layer}
-    return [
-        OperationTime(
-            # What Caffe puts in by itself copies a blob for several readers.
-            f"{kinds.get(found['layer'], 'Split')} {found['layer']} {found['way']}",
-            iterations,
-            float(found["milliseconds"]) / 1e3 * iterations,
-        )
-        for found in _LAYER.finditer(done.stderr)
-    ]
-
-
-def _program() -> str:
-    """The program that came with this Python, or else the user's own."""
-    beside = Path(sys.prefix).parent.parent / "bin" / "caffe"
-    found = str(beside) if beside.is_file() else shutil.which("caffe")
-    if found is None:
-        raise Unavailable("no profile: the program `caffe` is not here")
-    return found
-
-
-class Batch(NamedTuple):
-    """Images and labels as Caffe takes them."""
-
-    images: np.ndarray
-    labels: np.ndarray
-
-
-_NOTHING = Batch(np.empty(0), np.empty(0))
 
 
 class Caffe:
@@ -249,3 +172,79 @@ def _cross_entropy(scores: np.ndarray, labels: np.ndarray) -> float:
         shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
         right = shifted[np.arange(len(labels)), labels]
         return float((np.log(np.exp(shifted).sum(axis=1)) - right).mean())
+
+
+def versions() -> dict[str, str]:
+    """Caffe's version and that of its numpy."""
+    return {"caffe": str(caffe.__version__), "numpy": str(np.__version__)}
+
+
+def build_facts() -> dict[str, str]:
+    """The OpenBLAS that Caffe computes with, and the processor that it takes this one for."""
+    return {
+        "blas": _openblas_text("openblas_get_config"),
+        "cpu": _openblas_text("openblas_get_corename"),
+    }
+
+
+def set_threads(threads: int) -> int:
+    """Give OpenBLAS threads, and ask it how many it has; Caffe itself has one."""
+    library = _openblas()
+    library.openblas_set_num_threads(threads)
+    return int(library.openblas_get_num_threads())
+
+
+def _openblas() -> ctypes.CDLL:
+    # Loaded long since, by numpy and by Caffe.
+    return ctypes.CDLL("libopenblas.so.0")
+
+
+def _openblas_text(function: str) -> str:
+    ask = getattr(_openblas(), function)
+    ask.restype = ctypes.c_char_p
+    answer: bytes = ask()
+    return answer.decode()
+
+
+def layer_times(
+    net: NetParameter, folder: Path, *, iterations: int, threads: int
+) -> list[OperationTime]:
+    """Time a net as it is described, on zeros and without updates of its weights."""
+    file = folder / "timed.prototxt"
+    file.write_text(MessageToString(net), encoding="utf-8")
+    command = [_program(), "time", f"-model={file}", f"-iterations={iterations}", "-logtostderr"]
+    variables = {"GLOG_minloglevel": "0", "OPENBLAS_NUM_THREADS": str(threads)}
+    done = subprocess.run(
+        command, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"caffe time failed: {done.stderr.strip().splitlines()[-1]}")
+    kinds = {layer.name: layer.type for layer in net.layer}
+    return [
+        OperationTime(
+            # What Caffe puts in by itself copies a blob for several readers.
+            f"{kinds.get(found['layer'], 'Split')} {found['layer']} {found['way']}",
+            iterations,
+            float(found["milliseconds"]) / 1e3 * iterations,
+        )
+        for found in _LAYER.finditer(done.stderr)
+    ]
+
+
+def _program() -> str:
+    """The program that came with this Python, or else the user's own."""
+    beside = Path(sys.prefix).parent.parent / "bin" / "caffe"
+    found = str(beside) if beside.is_file() else shutil.which("caffe")
+    if found is None:
+        raise Unavailable("no profile: the program `caffe` is not here")
+    return found
+
+
+class Batch(NamedTuple):
+    """Images and labels as Caffe takes them."""
+
+    images: np.ndarray
+    labels: np.ndarray
+
+
+_NOTHING = Batch(np.empty(0), np.empty(0))

@@ -1,4 +1,4 @@
-"""Each operation of a network as JAX computes it, on images of (height, width, channels)."""
+"""A network in JAX: a graph of operations on images of (height, width, channels)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,37 @@ if TYPE_CHECKING:
     from prumo_worker.networks import Network
     from prumo_worker.networks.network import Node
 
-
 Arrays = dict[str, jax.Array]
+
+
+class Graph:
+    """The walk over a network, which JAX follows once and compiles."""
+
+    def __init__(self, network: Network) -> None:
+        self._nodes = network.nodes
+        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self.trained = [
+            f"{node.name}.{part}" for node in network.nodes for part in node.weight_shapes
+        ]
+        self.state = [f"{node.name}.{part}" for node in network.nodes for part in node.state_shapes]
+
+    def outputs(
+        self, arrays: Arrays, images: jax.Array, *, training: bool, key: jax.Array | None = None
+    ) -> tuple[list[jax.Array], Arrays]:
+        """The class scores and those of the auxiliary heads, in fp32, and the state afterwards."""
+        values = {IMAGE: images}
+        state: Arrays = {}
+        for node in self._nodes:
+            parts = (*node.weight_shapes, *node.state_shapes)
+            call = Call(
+                [values[source] for source in node.inputs],
+                {part: arrays[f"{node.name}.{part}"] for part in parts},
+                training,
+                key,
+            )
+            values[node.name], after = compute(node, call)
+            state.update({f"{node.name}.{part}": array for part, array in after.items()})
+        return [values[name].astype(jnp.float32) for name in self._outputs], state
 
 
 @dataclass(frozen=True)
@@ -161,33 +190,3 @@ _OPERATIONS: dict[type[layer.Operation], Callable[[Node, Any, Call], jax.Array]]
     layer.Add: lambda _, __, call: reduce(lax.add, call.values),
     layer.Concatenate: lambda _, __, call: jnp.concatenate(call.values, axis=-1),
 }
-
-
-class Graph:
-    """The walk over a network, which JAX follows once and compiles."""
-
-    def __init__(self, network: Network) -> None:
-        self._nodes = network.nodes
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
-        self.trained = [
-            f"{node.name}.{part}" for node in network.nodes for part in node.weight_shapes
-        ]
-        self.state = [f"{node.name}.{part}" for node in network.nodes for part in node.state_shapes]
-
-    def outputs(
-        self, arrays: Arrays, images: jax.Array, *, training: bool, key: jax.Array | None = None
-    ) -> tuple[list[jax.Array], Arrays]:
-        """The class scores and those of the auxiliary heads, in fp32, and the state afterwards."""
-        values = {IMAGE: images}
-        state: Arrays = {}
-        for node in self._nodes:
-            parts = (*node.weight_shapes, *node.state_shapes)
-            call = Call(
-                [values[source] for source in node.inputs],
-                {part: arrays[f"{node.name}.{part}"] for part in parts},
-                training,
-                key,
-            )
-            values[node.name], after = compute(node, call)
-            state.update({f"{node.name}.{part}": array for part, array in after.items()})
-        return [values[name].astype(jnp.float32) for name in self._outputs], state

@@ -1,4 +1,4 @@
-"""Each operation of a network as a Gluon block."""
+"""A network in MXNet: a graph of operations, each as a Gluon block, and the loss."""
 
 from __future__ import annotations
 
@@ -24,6 +24,68 @@ if TYPE_CHECKING:
     from prumo_worker.networks.layer import Pooling
     from prumo_worker.networks.network import Node
 
+_NORMALIZATION_PARTS = {
+    "weight": "gamma",
+    "bias": "beta",
+    "mean": "running_mean",
+    "variance": "running_var",
+}
+
+
+class Graph(HybridBlock):
+    """The blocks of a network, computed in order."""
+
+    def __init__(self, network: Network, *, dropout: bool) -> None:
+        super().__init__(prefix="")
+        self._nodes = network.nodes
+        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self._blocks = [block(node, dropout=dropout) for node in network.nodes]
+        for node, part in zip(network.nodes, self._blocks):
+            self.register_child(part, node.name)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers in all weights and state that the network knows of."""
+        return sum(parameter.data().size for _, parameter in self._named_parameters())
+
+    # Gluon names `F`, and hands in arrays or symbols.
+    def hybrid_forward(self, F: Any, images: Any) -> list[Any]:  # noqa: ANN401, N803, ARG002 (above)
+        """The class scores, then those of the auxiliary heads."""
+        values = {IMAGE: images}
+        for node, part in zip(self._nodes, self._blocks):
+            values[node.name] = part(*[values[source] for source in node.inputs])
+        return [values[name] for name in self._outputs]
+
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Copy weights and state in, under the names of `initial_weights`."""
+        for name, parameter in self._named_parameters():
+            parameter.set_data(mx.nd.array(weights[name]))
+
+    def _named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        for node, part in zip(self._nodes, self._blocks):
+            for name in (*node.weight_shapes, *node.state_shapes):
+                found = getattr(part, parameter_name(node.operation, name))
+                yield f"{node.name}.{name}", found
+
+
+class Loss(HybridBlock):
+    """A graph and its loss, compiled together."""
+
+    def __init__(self, graph: Graph, network: Network) -> None:
+        super().__init__(prefix="")
+        self.graph = graph
+        self.cross_entropy = SoftmaxCrossEntropyLoss()
+        self._head_weights = [head.weight for head in network.auxiliary]
+
+    # As in Graph.
+    def hybrid_forward(self, F: Any, images: Any, labels: Any) -> tuple[Any, Any]:  # noqa: ANN401, N803 (above)
+        """The mean loss with its auxiliary parts, and the predicted classes."""
+        scores, *heads = self.graph(images)
+        loss = self.cross_entropy(scores, labels)
+        for weight, head in zip(self._head_weights, heads):
+            loss = loss + weight * self.cross_entropy(head, labels)
+        return F.mean(loss), F.argmax(scores, axis=1)
+
 
 def block(node: Node, *, dropout: bool) -> HybridBlock:
     """The block of a node, its parameters known in shape and without values."""
@@ -37,14 +99,6 @@ def parameter_name(operation: layer.Operation, part: str) -> str:
     if isinstance(operation, layer.BatchNormalization):
         return _NORMALIZATION_PARTS[part]
     return part
-
-
-_NORMALIZATION_PARTS = {
-    "weight": "gamma",
-    "bias": "beta",
-    "mean": "running_mean",
-    "variance": "running_var",
-}
 
 
 def _operator(name: str, **settings: Any) -> HybridBlock:  # noqa: ANN401 (as many as MXNet has)
@@ -140,58 +194,3 @@ _BLOCKS: dict[type[layer.Operation], Callable[[Any, Node], HybridBlock]] = {
     layer.Add: lambda *_: _operator("add_n"),
     layer.Concatenate: lambda *_: _operator("concat", dim=1),
 }
-
-
-class Graph(HybridBlock):
-    """The blocks of a network, computed in order."""
-
-    def __init__(self, network: Network, *, dropout: bool) -> None:
-        super().__init__(prefix="")
-        self._nodes = network.nodes
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
-        self._blocks = [block(node, dropout=dropout) for node in network.nodes]
-        for node, part in zip(network.nodes, self._blocks):
-            self.register_child(part, node.name)
-
-    @property
-    def parameters(self) -> int:
-        """Numbers in all weights and state that the network knows of."""
-        return sum(parameter.data().size for _, parameter in self._named_parameters())
-
-    # Gluon names `F`, and hands in arrays or symbols.
-    def hybrid_forward(self, F: Any, images: Any) -> list[Any]:  # noqa: ANN401, N803, ARG002 (above)
-        """The class scores, then those of the auxiliary heads."""
-        values = {IMAGE: images}
-        for node, part in zip(self._nodes, self._blocks):
-            values[node.name] = part(*[values[source] for source in node.inputs])
-        return [values[name] for name in self._outputs]
-
-    def load(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Copy weights and state in, under the names of `initial_weights`."""
-        for name, parameter in self._named_parameters():
-            parameter.set_data(mx.nd.array(weights[name]))
-
-    def _named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        for node, part in zip(self._nodes, self._blocks):
-            for name in (*node.weight_shapes, *node.state_shapes):
-                found = getattr(part, parameter_name(node.operation, name))
-                yield f"{node.name}.{name}", found
-
-
-class Loss(HybridBlock):
-    """A graph and its loss, compiled together."""
-
-    def __init__(self, graph: Graph, network: Network) -> None:
-        super().__init__(prefix="")
-        self.graph = graph
-        self.cross_entropy = SoftmaxCrossEntropyLoss()
-        self._head_weights = [head.weight for head in network.auxiliary]
-
-    # As in Graph.
-    def hybrid_forward(self, F: Any, images: Any, labels: Any) -> tuple[Any, Any]:  # noqa: ANN401, N803 (above)
-        """The mean loss with its auxiliary parts, and the predicted classes."""
-        scores, *heads = self.graph(images)
-        loss = self.cross_entropy(scores, labels)
-        for weight, head in zip(self._head_weights, heads):
-            loss = loss + weight * self.cross_entropy(head, labels)
-        return F.mean(loss), F.argmax(scores, axis=1)

@@ -1,4 +1,4 @@
-"""Each operation of a network as TensorFlow computes it, on images of (height, width, channels)."""
+"""A network in TensorFlow: a graph of operations on images of (height, width, channels)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,51 @@ if TYPE_CHECKING:
     from prumo_worker.networks import Network
     from prumo_worker.networks.layer import Shape
     from prumo_worker.networks.network import Node
+
+
+class Graph:
+    """The variables of a network; its outputs, asked for in a `tf.function`, become a graph."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self._arrays = {node.name: _variables(node) for node in network.nodes}
+        variables = [array for arrays in self._arrays.values() for array in arrays.values()]
+        self.trained = [variable for variable in variables if variable.trainable]
+        self.parameters = sum(int(np.prod(variable.shape)) for variable in variables)
+
+    def outputs(
+        self, images: tf.Tensor, *, training: bool, seed: tf.Tensor | None = None
+    ) -> list[tf.Tensor]:
+        """The class scores, then those of the auxiliary heads, in fp32 for the softmax."""
+        values = {IMAGE: images}
+        for node in self._network.nodes:
+            inputs = [values[source] for source in node.inputs]
+            call = Call(inputs, self._arrays[node.name], training, seed)
+            values[node.name] = compute(node, call)
+        return [tf.cast(values[name], tf.float32) for name in self._outputs]
+
+    def load(self, weights: Mapping[str, np.ndarray]) -> None:
+        """Copy weights and state in, under the names of `initial_weights`."""
+        turned = channels_last_weights(self._network, weights)
+        for node, arrays in self._arrays.items():
+            for part, variable in arrays.items():
+                variable.assign(turned[f"{node}.{part}"])
+
+
+def _variables(node: Node) -> dict[str, tf.Variable]:
+    shapes = {**node.weight_shapes, **node.state_shapes}
+    return {
+        part: tf.Variable(tf.zeros(_turned(shape)), trainable=part in node.weight_shapes)
+        for part, shape in shapes.items()
+    }
+
+
+def _turned(shape: Shape) -> Shape:
+    """The shape of an array after `channels_last_weights`."""
+    outputs, *inputs = shape
+    # (outputs, inputs, height, width) → (height, width, inputs, outputs)
+    return (*inputs[1:], *inputs[:1], outputs)
 
 
 @dataclass(frozen=True)
@@ -182,48 +227,3 @@ _OPERATIONS: dict[type[layer.Operation], Callable[[Node, Any, Call], tf.Tensor]]
     layer.Add: lambda _, __, call: tf.add_n(call.values),
     layer.Concatenate: lambda _, __, call: tf.concat(call.values, axis=-1),
 }
-
-
-class Graph:
-    """The variables of a network; its outputs, asked for in a `tf.function`, become a graph."""
-
-    def __init__(self, network: Network) -> None:
-        self._network = network
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
-        self._arrays = {node.name: _variables(node) for node in network.nodes}
-        variables = [array for arrays in self._arrays.values() for array in arrays.values()]
-        self.trained = [variable for variable in variables if variable.trainable]
-        self.parameters = sum(int(np.prod(variable.shape)) for variable in variables)
-
-    def outputs(
-        self, images: tf.Tensor, *, training: bool, seed: tf.Tensor | None = None
-    ) -> list[tf.Tensor]:
-        """The class scores, then those of the auxiliary heads, in fp32 for the softmax."""
-        values = {IMAGE: images}
-        for node in self._network.nodes:
-            inputs = [values[source] for source in node.inputs]
-            call = Call(inputs, self._arrays[node.name], training, seed)
-            values[node.name] = compute(node, call)
-        return [tf.cast(values[name], tf.float32) for name in self._outputs]
-
-    def load(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Copy weights and state in, under the names of `initial_weights`."""
-        turned = channels_last_weights(self._network, weights)
-        for node, arrays in self._arrays.items():
-            for part, variable in arrays.items():
-                variable.assign(turned[f"{node}.{part}"])
-
-
-def _variables(node: Node) -> dict[str, tf.Variable]:
-    shapes = {**node.weight_shapes, **node.state_shapes}
-    return {
-        part: tf.Variable(tf.zeros(_turned(shape)), trainable=part in node.weight_shapes)
-        for part, shape in shapes.items()
-    }
-
-
-def _turned(shape: Shape) -> Shape:
-    """The shape of an array after `channels_last_weights`."""
-    outputs, *inputs = shape
-    # (outputs, inputs, height, width) → (height, width, inputs, outputs)
-    return (*inputs[1:], *inputs[:1], outputs)

@@ -1,10 +1,10 @@
-"""A backbone put together: its network, and its weights by the names of Keras or PyTorch."""
+"""A backbone put together: its network, filled with weights named as in Keras or PyTorch."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import keras
 import numpy as np
@@ -28,10 +28,6 @@ from prumo_worker.retina.backbones.keras import (
 from prumo_worker.retina.backbones.pytorch_names import modern_spelling, pytorch_modules
 from prumo_worker.task import DataError, Unavailable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-
 # Exporters to ONNX often rename arrays; the reader then numbers convolutions in order of use.
 _NUMBERED = re.compile(r"conv_\d+\.(weight|bias|scale|shift|mean|variance)")
 # In these the convolutions come one after the other, so that their order says which is which.
@@ -51,6 +47,52 @@ _OF_NUMBERED = {
 }
 # Keras counts layers without a name of their own over a whole process, so only their order counts.
 _COUNTED_LAYER = re.compile(r"(conv2d|batch_normalization)(?:_(\d+))?")
+
+_COUNTER = "num_batches_tracked"
+# What is no part of a backbone without being a dense layer: MobileNet's classifier of 1x1
+# convolutions, Inception's second classifier, the scaling of pixels in EfficientNet and in a model
+# of Prumo, and the latter's scaling of features.
+_TOP = re.compile(r"conv_preds/|AuxLogits\.|normalization(_\d+)?/|standardize/")
+_SHOWN_NAMES = 4
+_LITE0 = "efficientnet_lite0"
+# torchvision's Inception was ported from TensorFlow and takes its pixels; timm's MobileNet too.
+_CENTRED_IN_PYTORCH = {"inception_v3", "mobilenet"}
+
+
+def assembled(
+    name: str,
+    image_size: int,
+    arrays: Mapping[str, np.ndarray] | None,
+    *,
+    library_weights: bool,
+) -> Backbone:
+    """See `build_backbone`."""
+    of_pytorch = arrays is not None and are_of_pytorch(arrays)
+    network = _network(name, image_size, library_weights=library_weights, of_pytorch=of_pytorch)
+    if arrays is not None:
+        weights = fill(network, name, arrays)
+    else:
+        weights = "library" if library_weights else "scratch"
+    normalization = _normalization(name, of_pytorch=of_pytorch)
+    return Backbone(network, normalization, weights, FACTS[name].native_size)
+
+
+def _network(name: str, image_size: int, *, library_weights: bool, of_pytorch: bool) -> keras.Model:
+    if name == _LITE0:
+        if library_weights:
+            raise Unavailable(f"Keras has no weights of {name} of its own")
+        return efficientnet_lite0(image_size)
+    network = application(name, image_size, library_weights=library_weights)
+    return as_in_pytorch(network, name) if of_pytorch else network
+
+
+def _normalization(name: str, *, of_pytorch: bool) -> Normalization:
+    """What the pixels must be like depends on whose weights these are."""
+    if name == _LITE0:
+        return LITE
+    if of_pytorch:
+        return CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
+    return APPLICATIONS[name].normalization
 
 
 @dataclass(frozen=True)
@@ -193,14 +235,6 @@ def _counted_anew(layers: Iterable[str]) -> dict[str, str]:
     }
 
 
-_COUNTER = "num_batches_tracked"
-# What is no part of a backbone without being a dense layer: MobileNet's classifier of 1x1
-# convolutions, Inception's second classifier, the scaling of pixels in EfficientNet and in a model
-# of Prumo, and the latter's scaling of features.
-_TOP = re.compile(r"conv_preds/|AuxLogits\.|normalization(_\d+)?/|standardize/")
-_TOLD_NAMES = 4
-
-
 def fill(network: keras.Model, name: str, arrays: Mapping[str, np.ndarray]) -> str:
     """Give every weight of the network its array; tell what was loaded and what was left over.
 
@@ -268,46 +302,5 @@ def _owner(key: str) -> str:
 
 def _few(names: Iterable[str]) -> str:
     every = list(names)
-    more = len(every) - _TOLD_NAMES
-    return ", ".join(every[:_TOLD_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
-_LITE0 = "efficientnet_lite0"
-# torchvision's Inception was ported from TensorFlow and takes its pixels; timm's MobileNet too.
-_CENTRED_IN_PYTORCH = {"inception_v3", "mobilenet"}
-
-
-def assembled(
-    name: str,
-    image_size: int,
-    arrays: Mapping[str, np.ndarray] | None,
-    *,
-    library_weights: bool,
-) -> Backbone:
-    """See `build_backbone`."""
-    of_pytorch = arrays is not None and are_of_pytorch(arrays)
-    network = _network(name, image_size, library_weights=library_weights, of_pytorch=of_pytorch)
-    if arrays is not None:
-        weights = fill(network, name, arrays)
-    else:
-        weights = "library" if library_weights else "scratch"
-    normalization = _normalization(name, of_pytorch=of_pytorch)
-    return Backbone(network, normalization, weights, FACTS[name].native_size)
-
-
-def _network(name: str, image_size: int, *, library_weights: bool, of_pytorch: bool) -> keras.Model:
-    if name == _LITE0:
-        if library_weights:
-            raise Unavailable(f"Keras has no weights of {name} of its own")
-        return efficientnet_lite0(image_size)
-    network = application(name, image_size, library_weights=library_weights)
-    return as_in_pytorch(network, name) if of_pytorch else network
-
-
-def _normalization(name: str, *, of_pytorch: bool) -> Normalization:
-    """What the pixels must be like depends on whose weights these are."""
-    if name == _LITE0:
-        return LITE
-    if of_pytorch:
-        return CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
-    return APPLICATIONS[name].normalization
+    more = len(every) - _SHOWN_NAMES
+    return ", ".join(every[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")

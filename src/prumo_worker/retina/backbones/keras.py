@@ -1,6 +1,6 @@
-"""A Keras network changed to compute what PyTorch's network of the same name computes.
+"""The networks in Keras: its applications, EfficientNet-Lite0, and each as PyTorch computes it.
 
-Without this, weights that were trained in PyTorch would fit by shape and give other features:
+Weights that were trained in PyTorch fit a Keras application by shape, but give other features:
 PyTorch pads both sides alike where Keras pads the far side only, counts the padding in an average,
 adds another epsilon to a variance, and its ResNet-50 strides in another convolution of a block.
 """
@@ -16,6 +16,19 @@ import keras
 
 from prumo_worker.retina.backbones import CAFFE, CENTRED, IMAGENET, Normalization
 from prumo_worker.task import Unavailable
+
+_STEM_FILTERS = 32
+_HEAD_FILTERS = 1280
+_EPSILON = 1e-3
+_MOMENTUM = 0.99
+_PYTORCH_EPSILON = 1e-5
+_INCEPTION_EPSILON = 1e-3
+_PYTORCH_MOMENTUM = 0.9
+SUFFIX = "_pytorch"
+"""Ends the names of layers in this form, so that a saved model tells which form it has."""
+
+_RESNET_ENTRY = re.compile(r"conv[345]_block1_([12])_conv")
+_CONVOLUTIONS = (keras.layers.Conv2D, keras.layers.DepthwiseConv2D)
 
 
 @dataclass(frozen=True)
@@ -74,12 +87,6 @@ def without_own_normalization(network: keras.Model) -> keras.Model:
         return inputs[0] if isinstance(layer, own) else layer(*inputs, **settings)
 
     return keras.models.clone_model(network, clone_function=lambda layer: layer, call_function=call)
-
-
-_STEM_FILTERS = 32
-_HEAD_FILTERS = 1280
-_EPSILON = 1e-3
-_MOMENTUM = 0.99
 
 
 @dataclass(frozen=True)
@@ -165,16 +172,6 @@ def _fan_out() -> keras.initializers.Initializer:
     return keras.initializers.VarianceScaling(2.0, mode="fan_out", distribution="truncated_normal")
 
 
-_PYTORCH_FORM_EPSILON = 1e-5
-_INCEPTION_EPSILON = 1e-3
-_PYTORCH_FORM_MOMENTUM = 0.9
-SUFFIX = "_pytorch"
-"""Ends the names of layers in this form, so that a saved model tells which form it has."""
-
-_RESNET_ENTRY = re.compile(r"conv[345]_block1_([12])_conv")
-_CONVOLUTIONS = (keras.layers.Conv2D, keras.layers.DepthwiseConv2D)
-
-
 def as_in_pytorch(network: keras.Model, name: str) -> keras.Model:
     """A network like this one with new, untrained layers, whose names end in SUFFIX."""
     settings = {layer.name: _settings(layer, name) for layer in network.layers}
@@ -203,8 +200,8 @@ def _settings(layer: keras.Layer, name: str) -> dict[str, Any]:
     """Of a layer, as PyTorch has them, but for the padding inside a convolution or an average."""
     settings: dict[str, Any] = layer.get_config()
     if isinstance(layer, keras.layers.BatchNormalization):
-        epsilon = _INCEPTION_EPSILON if name == "inception_v3" else _PYTORCH_FORM_EPSILON
-        return {**settings, "epsilon": epsilon, "momentum": _PYTORCH_FORM_MOMENTUM, "scale": True}
+        epsilon = _INCEPTION_EPSILON if name == "inception_v3" else _PYTORCH_EPSILON
+        return {**settings, "epsilon": epsilon, "momentum": _PYTORCH_MOMENTUM, "scale": True}
     if isinstance(layer, keras.layers.ZeroPadding2D):
         return {**settings, "padding": max(side for pair in layer.padding for side in pair)}
     if isinstance(layer, keras.layers.Conv2D) and name == "resnet50":

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _VGG19_BLOCKS = (2, 2, 4, 4, 4)
 _MOBILENET_STAGES = (1, 2, 2, 6, 2)
