@@ -170,7 +170,7 @@ class TestReading:
 
 
 class TestAStop:
-    @pytest.mark.parametrize("moment", ["write_records", "read_examples", "write_whole"])
+    @pytest.mark.parametrize("moment", ["write_records", "read_examples", "write_json"])
     def test_at_any_moment_leaves_records_and_split_that_belong_together(
         self, data: Path, moment: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
