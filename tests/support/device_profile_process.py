@@ -28,8 +28,8 @@ def _planes(framework: str, trace: str) -> Any:
 
 
 def _main(framework: str, trace: str) -> None:
-    place = {"jax": "profile", "tensorflow": "trainer"}[framework]
-    profile = import_module(f"prumo_worker.frameworks.{framework}.{place}")
+    place = ".profile" if framework == "jax" else ""
+    profile = import_module(f"prumo_worker.frameworks.{framework}{place}")
     planes = _planes(framework, trace)
     tell([span for plane in planes for span in profile._device_spans(plane)])
 

@@ -40,7 +40,8 @@ def train_as_on_a_device(python: Path, framework: str, **settings: Any) -> dict[
 def device_trainer(framework: str, net: Network, recipe: Recipe) -> Trainer:
     """Each framework's own class for devices, where it would have put a GPU."""
     library = import_module(framework)
-    module = import_module(f"prumo_worker.frameworks.{framework}.trainer")
+    place = ".trainer" if framework == "mxnet" else ""
+    module = import_module(f"prumo_worker.frameworks.{framework}{place}")
     trainer: Trainer
     if framework == "tensorflow":
         processor = library.distribute.OneDeviceStrategy("/CPU:0")
