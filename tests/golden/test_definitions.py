@@ -93,6 +93,8 @@ def test_a_machine_tells_the_same_things_about_itself(prumo_here: Prumo) -> None
 def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
     """The help of a command and of all below it, those of plug-ins too."""
     context = click.Context(command, above, name, terminal_width=100, **command.context_settings)
+    # Click keeps the option of its first use, which may have been by another test, by itself.
+    command._help_option = None
     yield f"$ {context.command_path}\n{command.get_help(context)}\n"
     if isinstance(command, click.Group):
         for below in command.list_commands(context):

@@ -141,9 +141,6 @@ def _waiting_at(listening: socket.socket) -> Iterator[socket.socket]:
 class LingeringTransport:
     """A connection whose `close` waits while there is something to come.
 
-    Headers and body go out in one piece: a process that is killed between the two would leave half
-    an answer, which no proxy can ask another worker for.
-
     To close with data unread makes the system reset the connection, and a reset can overtake the
     answer and destroy it (RFC 9112, 9.6).
     """
@@ -157,7 +154,6 @@ class LingeringTransport:
         self._transport = transport
         self._loop = loop
         self._is_receiving = is_receiving
-        self._unsent: list[bytes] = []
         self.is_lingering = False
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 (as the transport's own)
@@ -167,22 +163,10 @@ class LingeringTransport:
         """Whether nothing can be sent any more."""
         return self.is_lingering or self._transport.is_closing()
 
-    def write(self, data: bytes) -> None:
-        """Send it together with all that is written in this turn of the loop."""
-        if not self._unsent:
-            self._loop.call_soon(self._send)
-        self._unsent.append(data)
-
-    def _send(self) -> None:
-        written, self._unsent = b"".join(self._unsent), []
-        if written and not self._transport.is_closing():
-            self._transport.write(written)
-
     def close(self) -> None:
         """Send what was written, say that no more follows, and hang up when the other side has."""
         if self.is_closing():
             return
-        self._send()
         if not self._is_receiving():
             self._transport.close()
             return
