@@ -122,7 +122,7 @@ class TestTheWholeStack:
 
         assert [_answered(server) - before for _ in range(4)] == [12] * 4
 
-    def test_loses_no_request_when_a_worker_is_killed_and_replaces_it(
+    def test_loses_at_most_one_half_sent_answer_when_a_worker_is_killed_and_replaces_it(
         self, server: ServedProcess, red: bytes
     ) -> None:
         killed, other = _workers(server)
