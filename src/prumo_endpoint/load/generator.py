@@ -1,0 +1,459 @@
+"""The load generator: sends requests when they are due and records what becomes of each.
+
+One thread without a framework, so that its own share of a latency is small and can be measured
+(`prumo_endpoint.load.calibration`). Latency counts from the time at which a request was due: a
+server that answers slowly makes the requests behind it wait, and that wait belongs to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import gc
+import math
+import os
+import select
+import socket
+import ssl
+import sys
+import time
+from collections import deque
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Self
+
+import httptools
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prumo_endpoint.exchange import Address
+    from prumo_endpoint.load.schedule import Schedule
+
+MOST_CONNECTIONS = 1000
+ANSWER_SECONDS = 60.0
+_RECEIVE_BYTES = 1 << 18
+_SUCCESS = range(200, 300)
+_PR_SET_TIMERSLACK = 29
+# Ours: rows are written in pauses at least this long, so that no request waits for them.
+_PAUSE_SECONDS = 0.002
+_LOOK_SECONDS = 0.25
+"""How often something outside may end the sending."""
+
+
+class Outcome(StrEnum):
+    """What became of one request."""
+
+    ANSWERED = "answered"
+    """With a status of success."""
+    REFUSED = "refused"
+    """With another status."""
+    LATE = "late"
+    """No whole answer came in time."""
+    CLOSED = "closed"
+    """The connection was closed before the answer was whole."""
+    UNREACHABLE = "unreachable"
+    """No connection could be made."""
+    GARBLED = "garbled"
+    """What came is not HTTP."""
+
+
+@dataclass(slots=True)
+class Sent:
+    """One request; times are seconds since the start of the load."""
+
+    number: int
+    payload: int
+    """Which of the bodies it had."""
+    due: float
+    """When it was to be sent."""
+    free: float
+    """When it could be sent: when due, or when a connection became free, if all were in use."""
+    start: float = math.nan
+    first_byte: float = math.nan
+    end: float = math.nan
+    outcome: Outcome = Outcome.ANSWERED
+    status: int = 0
+    received_bytes: int = 0
+    body: bytes = b""
+
+    @property
+    def latency_seconds(self) -> float:
+        """From when it was due to the end of the answer."""
+        return self.end - self.due
+
+    @property
+    def lateness_seconds(self) -> float:
+        """How long the generator itself was late."""
+        return self.start - self.free
+
+
+class Generator:
+    """Sends prepared requests to one address; connections stay open between loads.
+
+        with Generator(address, [request]) as generator:
+            generator.send(OpenLoop(constant_times(rate=10, seconds=5)), rows.append)
+
+    `connections` is the most requests in flight; others wait, and their latency grows.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        requests: Sequence[bytes],
+        *,
+        connections: int = MOST_CONNECTIONS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self._address = address
+        self._requests = requests
+        self._most = connections
+        self._answer_seconds = answer_seconds
+        self._epoll = select.epoll()
+        self._connections: dict[int, _Connection] = {}
+        self._idle: deque[_Connection] = deque()
+        self._held: deque[Sent] = deque()
+        self._flying: deque[tuple[float, _Connection, Sent]] = deque()
+        """In the order of their deadlines, with those that are over already."""
+        self._done: Callable[[Sent], None] = lambda _: None
+        self._began = 0.0
+        self._sent = 0
+        self._freed_at = 0.0
+        self._schedule: Schedule | None = None
+        self._tls = ssl.create_default_context() if address.scheme == "https" else None
+        self._target = _resolved(address)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in list(self._connections.values()):
+            self._drop(connection)
+        self._epoll.close()
+
+    def send(
+        self,
+        schedule: Schedule,
+        record: Callable[[Sent], None],
+        *,
+        in_pause: Callable[[], None] = lambda: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> float:
+        """Send until the schedule ends and all is answered; the seconds that took.
+
+        Args:
+            schedule: when to send.
+            record: receives each request when it is over.
+            in_pause: called now and then when nothing is due for a while.
+            stop: asked now and then; once it says yes, nothing more is sent and what is in flight
+                is waited for.
+        """
+        self._schedule, self._done = schedule, record
+        self._began = time.perf_counter()
+        precise_timers()
+        was_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._loop(schedule, in_pause, stop)
+        finally:
+            if was_collecting:
+                gc.enable()
+        return time.perf_counter() - self._began
+
+    def _loop(
+        self, schedule: Schedule, in_pause: Callable[[], None], stop: Callable[[], bool]
+    ) -> None:
+        clock, began, wait = time.perf_counter, self._began, select.select
+        next_look = _LOOK_SECONDS
+        is_stopped = False
+        while True:
+            now = clock() - began
+            due = None if is_stopped else schedule.due()
+            while due is not None and due <= now:
+                schedule.take()
+                self._start(due, now)
+                now = clock() - began
+                due = schedule.due()
+            if due is None and not self._in_flight and not self._held:
+                return
+            self._expire(now)
+            self._release()
+            idle_seconds = math.inf if due is None else due - now
+            if idle_seconds > _PAUSE_SECONDS or now >= next_look + _LOOK_SECONDS:
+                in_pause()
+                if now >= next_look:
+                    next_look = now + _LOOK_SECONDS
+                    is_stopped = is_stopped or stop()
+                    if is_stopped:
+                        self._held.clear()
+                now = clock() - began
+                idle_seconds = math.inf if due is None else due - now
+            # An epoll object waits in whole milliseconds; select, on its descriptor, in less.
+            ready, _, _ = wait([self._epoll], [], [], max(0.0, min(idle_seconds, _LOOK_SECONDS)))
+            if ready:
+                for descriptor, events in self._epoll.poll(0):
+                    if connection := self._connections.get(descriptor):
+                        self._advance(connection, events)
+                self._release()
+
+    @property
+    def _in_flight(self) -> int:
+        return len(self._connections) - len(self._idle)
+
+    def _start(self, due: float, now: float) -> None:
+        sent = Sent(self._sent, self._sent % len(self._requests), due, due)
+        self._sent += 1
+        if not self._idle and len(self._connections) >= self._most:
+            self._held.append(sent)
+            return
+        self._begin(sent, now)
+
+    def _begin(self, sent: Sent, now: float) -> None:
+        sent.start = now
+        if self._idle:
+            connection = self._idle.pop()
+            connection.sent = sent
+            self._flying.append((now + self._answer_seconds, connection, sent))
+            self._write(connection, self._requests[sent.payload])
+            return
+        try:
+            connection = self._connect(sent)
+        except OSError as error:
+            self._finish(None, sent, _unsent_outcome(error))
+            return
+        self._flying.append((now + self._answer_seconds, connection, sent))
+
+    def _connect(self, sent: Sent) -> _Connection:
+        family, place = self._target
+        plain = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            plain.setblocking(False)
+            code = plain.connect_ex(place)
+            if code not in {0, errno.EINPROGRESS}:
+                raise OSError(code, os.strerror(code))
+            opened: socket.socket = plain
+            if self._tls is not None:
+                opened = self._tls.wrap_socket(
+                    plain, server_hostname=self._address.host, do_handshake_on_connect=False
+                )
+        except OSError:
+            plain.close()
+            raise
+        connection = _Connection(opened, sent, self._requests[sent.payload])
+        self._connections[opened.fileno()] = connection
+        self._epoll.register(opened, select.EPOLLIN | select.EPOLLOUT)
+        return connection
+
+    def _write(self, connection: _Connection, content: bytes | memoryview) -> None:
+        try:
+            done = connection.socket.send(content)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            done = 0
+        except OSError:
+            # The server's answer, if it sent one before it closed, is still to be read.
+            done = len(content)
+        if done < len(content):
+            connection.unsent = memoryview(content)[done:]
+            self._epoll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)
+
+    def _advance(self, connection: _Connection, events: int) -> None:
+        if connection.is_connecting and not self._connected(connection):
+            return
+        if events & select.EPOLLOUT and connection.unsent is not None:
+            rest, connection.unsent = connection.unsent, None
+            self._epoll.modify(connection.socket, select.EPOLLIN)
+            self._write(connection, rest)
+        if events & ~select.EPOLLOUT:
+            self._receive(connection)
+
+    def _connected(self, connection: _Connection) -> bool:
+        """Whether the connection stands, with TLS where that is spoken."""
+        try:
+            code = connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            if code:
+                raise OSError(code, os.strerror(code))
+            if isinstance(connection.socket, ssl.SSLSocket):
+                connection.socket.do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
+            is_reading = isinstance(wanted, ssl.SSLWantReadError)
+            awaited = select.EPOLLIN if is_reading else select.EPOLLOUT
+            self._epoll.modify(connection.socket, awaited)
+            return False
+        except OSError as error:
+            self._finish(connection, connection.sent, _unsent_outcome(error))
+            return False
+        connection.is_connecting = False
+        self._epoll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)
+        return True
+
+    def _receive(self, connection: _Connection) -> None:
+        try:
+            content = connection.socket.recv(_RECEIVE_BYTES)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return
+        except OSError:
+            content = b""
+        sent = connection.sent
+        if sent is None:
+            # An idle connection that the server closes, or says something on unasked.
+            self._drop(connection)
+            return
+        if math.isnan(sent.first_byte):
+            sent.first_byte = time.perf_counter() - self._began
+        if not content:
+            is_whole = connection.ends_with_connection
+            self._finish(connection, sent, Outcome.ANSWERED if is_whole else Outcome.CLOSED)
+            return
+        sent.received_bytes += len(content)
+        try:
+            connection.parser.feed_data(content)
+        except httptools.HttpParserError:
+            self._finish(connection, sent, Outcome.GARBLED)
+            return
+        if connection.is_complete:
+            self._finish(connection, sent, Outcome.ANSWERED)
+
+    def _finish(self, connection: _Connection | None, sent: Sent | None, outcome: Outcome) -> None:
+        if sent is None:
+            return
+        sent.end = time.perf_counter() - self._began
+        sent.outcome = outcome
+        if connection is not None and outcome is Outcome.ANSWERED:
+            sent.status = connection.parser.get_status_code()
+            sent.body = connection.body
+            if sent.status not in _SUCCESS:
+                sent.outcome = Outcome.REFUSED
+        if connection is not None:
+            is_kept = outcome is Outcome.ANSWERED and connection.may_be_used_again
+            if is_kept:
+                connection.rest()
+                self._idle.append(connection)
+            else:
+                self._drop(connection)
+        if self._schedule is not None:
+            self._schedule.answered(sent.end)
+        self._freed_at = sent.end
+        self._done(sent)
+
+    def _release(self) -> None:
+        """Send what has waited for a connection, as far as there are any now."""
+        while self._held and (self._idle or len(self._connections) < self._most):
+            following = self._held.popleft()
+            following.free = max(following.due, self._freed_at)
+            self._begin(following, time.perf_counter() - self._began)
+
+    def _expire(self, now: float) -> None:
+        """Give up requests whose time is over."""
+        flying = self._flying
+        while flying:
+            deadline, connection, sent = flying[0]
+            if connection.sent is not sent:
+                flying.popleft()
+            elif deadline <= now:
+                flying.popleft()
+                self._finish(connection, sent, Outcome.LATE)
+            else:
+                return
+
+    def _drop(self, connection: _Connection) -> None:
+        self._connections.pop(connection.socket.fileno(), None)
+        with contextlib.suppress(ValueError):
+            self._idle.remove(connection)
+        connection.sent = None
+        connection.socket.close()
+
+
+class _Connection:
+    """A connection and the answer that it is waiting for."""
+
+    __slots__ = (
+        "_parts",
+        "has_length",
+        "is_complete",
+        "is_connecting",
+        "parser",
+        "sent",
+        "socket",
+        "unsent",
+    )
+
+    def __init__(self, opened: socket.socket, sent: Sent, request: bytes) -> None:
+        self.socket = opened
+        self.sent: Sent | None = sent
+        self.is_connecting = True
+        self.unsent: memoryview | None = memoryview(request)
+        self._reset()
+
+    def rest(self) -> None:
+        """Wait for the next request."""
+        self.sent = None
+        self._reset()
+
+    @property
+    def body(self) -> bytes:
+        """Of the answer, as far as it has come."""
+        return b"".join(self._parts)
+
+    @property
+    def may_be_used_again(self) -> bool:
+        """Whether the server keeps it open, and nothing of the request is left to be sent."""
+        return self.is_complete and self.unsent is None and self.parser.should_keep_alive()
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether the answer has come whole when the server closes: it states no length."""
+        return bool(self.parser.get_status_code()) and not self.has_length
+
+    def on_header(self, name: bytes, _value: bytes) -> None:
+        """Whether the answer says where it ends."""
+        if name.lower() in {b"content-length", b"transfer-encoding"}:
+            self.has_length = True
+
+    def on_body(self, part: bytes) -> None:
+        """Keep it."""
+        self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """Note it."""
+        self.is_complete = True
+
+    def _reset(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.is_complete = False
+        self.has_length = False
+        self._parts: list[bytes] = []
+
+
+def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[object, ...]]:
+    """Family and place of the address, looked up once."""
+    family, _, _, _, place = socket.getaddrinfo(
+        address.host, address.port, type=socket.SOCK_STREAM
+    )[0]
+    return family, place
+
+
+def _unsent_outcome(error: OSError) -> Outcome:
+    return Outcome.LATE if isinstance(error, TimeoutError) else Outcome.UNREACHABLE
+
+
+def precise_timers() -> None:
+    """Have the kernel wake this thread within a microsecond of its time instead of 50."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1000, 0, 0, 0)
+
+
+def prepared_request(
+    address: Address, body: bytes, content_type: str, path: str = "/invocations"
+) -> bytes:
+    """A POST request as it is sent."""
+    head = (
+        f"POST {address.prefix}{path} HTTP/1.1\r\nHost: {address.authority}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode("latin-1") + body
