@@ -71,7 +71,7 @@ class Serverless(Offer):
     """Paid by the second of each answer.
 
     >>> offer = Serverless("2 GB", 4e-05, warm_seconds=(0.1,), cold_seconds=(2.0,))
-    >>> round(offer.monthly_usd(Traffic(10_080_000)), 2)
+    >>> float(round(offer.monthly_usd(Traffic(10_080_000)), 2))
     40.32
     """
 
@@ -206,7 +206,9 @@ def _differences(
     traffic = Traffic(grid, peak_factor)
     one, other = first.monthly_usd(traffic), second.monthly_usd(traffic)
     with np.errstate(invalid="ignore"):
-        return np.nan_to_num(np.asarray(one - other), posinf=math.inf, neginf=-math.inf)
+        difference: NDArray[np.float64] = np.asarray(one - other)
+    # Where neither holds the traffic, none is cheaper.
+    return np.where(np.isnan(difference), 0.0, difference)
 
 
 def _crossing(difference: NDArray[np.float64], grid: NDArray[np.float64]) -> float | None:
