@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prumo.cache import made_folder
 from prumo.errors import InputError
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.run.worker import Launch
 from prumo.run.workloads import Launcher
 from prumo.study.scenario import level_text
+from prumo.version import __version__
 from prumo_endpoint.bodies import drawn_body, read_body
 from prumo_endpoint.workload import Requests
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from prumo.study import Level, Run, Study
     from prumo_endpoint.bodies import Body
 
+UNTRAINED = "untrained:"
 IMAGE_ENDINGS = frozenset({".jpg", ".jpeg", ".png"})
 
 
@@ -37,12 +41,16 @@ class RequestsLauncher(Launcher):
         self._payloads = payload_files(study, study.workload)
 
     def prepare(self, runs: Sequence[Run]) -> None:
-        """Refuse models and traces that are not there."""
+        """Make untrained models; refuse other models and traces that are not there."""
         for run in runs:
             parameters = self._resolved(run.scenario.parameters)
             for name in ("model", "trace"):
                 path = parameters.get(name)
-                if path is not None and not Path(path).exists():
+                if path is None or Path(path).exists():
+                    continue
+                if Path(path).parent == untrained_folder():
+                    make_untrained(Path(path), self.progress)
+                else:
                     section = "factors" if name in self.study.factors else "fixed"
                     raise self.study.error((section, name), f"there is nothing at {path}")
 
@@ -71,12 +79,35 @@ class RequestsLauncher(Launcher):
         texts = {name: level_text(level) for name, level in parameters.items()}
         if "model" in filled:
             model = str(filled["model"]).format_map(texts)
-            texts["model"] = filled["model"] = str(self._folder / Path(model).expanduser())
+            network = model.removeprefix(UNTRAINED)
+            is_untrained = model.startswith(UNTRAINED)
+            place = untrained_folder() if is_untrained else self._folder
+            texts["model"] = filled["model"] = str(place / Path(network).expanduser())
         if "address" in filled:
             filled["address"] = str(filled["address"]).format_map(texts)
         if "trace" in filled:
             filled["trace"] = str(self._folder / Path(str(filled["trace"])).expanduser())
         return filled
+
+
+def untrained_folder() -> Path:
+    """Where models with random weights are kept, for this version of Prumo."""
+    return made_folder("untrained") / __version__
+
+
+def make_untrained(out: Path, progress: Progress) -> None:
+    """Package the network of the catalog that the folder's name says, with random weights."""
+    progress.show(f"packaging {out.name} with random weights")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "prumo", "model", "untrained", out.name, "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise InputError(lines[-1].removeprefix("prumo: ") if lines else f"cannot make {out}")
 
 
 def payload_files(study: Study, workload: Requests) -> list[Path]:

@@ -47,8 +47,9 @@ class RequestsParameters(Section):
     """What the target is: a URL, a command, an image or an endpoint's name, with `{parameter}` for
     the value of another parameter. When absent, a command that serves `model` with Prumo."""
     model: Annotated[SystemText, Field(min_length=1)] | None = None
-    """A folder or archive of `prumo model package`, relative to the study file; `{parameter}`
-    stands for the value of another parameter."""
+    """A folder or archive of `prumo model package`, relative to the study file, or
+    `untrained:NETWORK` for one of the catalog with random weights; `{parameter}` stands for the
+    value of another parameter."""
     network: Text | None = None
     """A label, for `{network}`."""
     precision: Text | None = None
