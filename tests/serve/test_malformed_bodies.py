@@ -544,8 +544,8 @@ def fuzzed(server: ServedProcess, folder: Path, examples: int) -> int:
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    # The fuzzer's own good requests too, not only those of these tests: images and arrays, which are
-    # some of the media types, and undamaged in half of the cases.
+    # The fuzzer's own good requests too, not only those of these tests: images and arrays, which
+    # are some of the media types, and undamaged in half of the cases.
     assert answered_requests(server, "200") - good_before > examples // 4
     return answered_requests(server) - before
 
