@@ -320,9 +320,8 @@ def _missed(advice: Advice) -> float:
 
 
 def _estimate(interval: Interval, unit: str) -> Estimate | Message:
-    if interval.low is None or interval.high is None:
-        return Message("{value} (a single run)", {"value": Quantity(interval.mean, unit)})
-    return Estimate(interval.mean, interval.low, interval.high, unit)
+    value = Estimate(interval.mean, interval.low, interval.high, unit)
+    return Message("{value} (a single run)", {"value": value}) if interval.low is None else value
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from prumo.statistics.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
     from prumo.statistics.interval import Ratio
 
-# A smaller p value says no more to a reader.
-LEAST_P_TOLD = 0.001
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -226,17 +223,9 @@ def _judged(
     return (
         language.number(ratio.value, digits),
         interval,
-        _p_value(adjusted_p, language),
+        language.p_value(adjusted_p),
         language.say(verdict_word(comparison.metric, verdict)),
     )
-
-
-def _p_value(p_value: float | None, language: Language) -> str:
-    if p_value is None:
-        return MISSING
-    if p_value < LEAST_P_TOLD:
-        return f"< {language.formatted(LEAST_P_TOLD, 'g')}"
-    return language.formatted(p_value, ".3f")
 
 
 def _pair_document(metric: str, pair: LevelComparison) -> dict[str, Any]:

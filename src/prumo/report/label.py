@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.message import Message, Series
-from prumo.quantity import MISSING
+from prumo.quantity import MISSING, Estimate
 from prumo.statistics.metric import COST, GPU
 from prumo.statistics.variation import Source
 from prumo.study import level_text
@@ -112,6 +112,11 @@ def row_label(row: Row, factors: Sequence[str]) -> str:
     """A scenario's name with its levels beside a row of a figure, such as `C3: pytorch · 64`."""
     levels = levels_label(row, factors)
     return f"{row['scenario']}: {levels}" if levels else str(row["scenario"])
+
+
+def estimate_in(row: Row) -> Estimate:
+    """The mean in a row of a summary with its interval, where it has one."""
+    return Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
 
 
 def source_label(row: VariationRow) -> Message | Series:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from prumo.quantity import Scale
 
 LANGUAGES = ("en", "pt-BR")
+LEAST_P_TOLD = 0.001
 # Units that are words; all others are the same everywhere.
 UNITS = ("images", "images/s")
 
@@ -68,6 +69,18 @@ class Language:
     def percent(self, share: float) -> str:
         """A share of one in percent, with the digits that it has, such as 95 % or 99.9 %."""
         return self.formatted(100 * share, "g") + " %"
+
+    def share(self, share: float) -> str:
+        """A share of one in percent, to a tenth."""
+        return self.formatted(100 * share, ".1f") + " %"
+
+    def p_value(self, p_value: float | None) -> str:
+        """The chance of a test; a smaller one than a thousandth says no more to a reader."""
+        if p_value is None:
+            return MISSING
+        if p_value < LEAST_P_TOLD:
+            return f"< {self.formatted(LEAST_P_TOLD, 'g')}"
+        return self.formatted(p_value, ".3f")
 
     def quantity(self, value: float | None, unit: str) -> str:
         """A value with a unit that suits it."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prumo.report.content import Report
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.report.sections.section import PageSection, Section, TextTable
+    from prumo.report.sections.section import Section, TextTable
     from prumo.results.tables import Results
 
 # A reader sees the headings of a shorter page without a list of them.
@@ -33,15 +33,6 @@ DOCUMENT_KEYS = (
     *("unprofiled", "cost", "unpriced", "variations", "scaling", "convergence", "forecast"),
 )
 FRAMES = ("runs", "summary", "variation", "scaling", "cost")
-
-
-@dataclass(frozen=True)
-class RenderedSection:
-    """A section as HTML."""
-
-    name: str
-    title: str
-    html: Markup
 
 
 @dataclass(frozen=True)
@@ -127,22 +118,15 @@ class LocalizedReport:
         for section in sorted(self.sections, key=lambda one: isinstance(one, WarningsSection)):
             section.print(console, self.language)
 
-    def page_sections(self) -> list[PageSection]:
-        """The sections that have something to say on the page."""
-        pages = [
-            section.page(figures, self.language)
-            for section, figures in zip(self.sections, self._drawn, strict=True)
-        ]
-        return [page for page in pages if page is not None]
-
     def page(self) -> str:
         """One HTML page that opens anywhere: styles and figures inside, no script, no network."""
         environment = self._environment()
         rendered = []
-        for section in self.page_sections():
-            template = environment.get_template(f"sections/{section.template}.html")
-            html = Markup(template.render(section.values))  # noqa: S704 (rendered with escaping)
-            rendered.append(RenderedSection(section.name, section.title, html))
+        for section, figures in zip(self.sections, self._drawn, strict=True):
+            if (page := section.page(figures, self.language)) is not None:
+                template = environment.get_template(f"sections/{page.template}.html")
+                html = template.render(page.values, figures=figures)
+                rendered.append((page.name, page.title, html))
         lead, *rest = sentences(self.report)
         study = self.results.study
         return environment.get_template("report.html").render(
@@ -172,6 +156,9 @@ class LocalizedReport:
         )
         environment.filters["code"] = _code
         environment.globals.update(
+            number=language.number,
+            quantity=language.quantity,
+            share=language.share,
             say=lambda text, **values: language.say(Message(text, values) if values else text),
             told=language.told,
             confidence=language.percent(self.report.confidence),

@@ -9,9 +9,9 @@ import polars as pl
 
 from prumo.message import Message, Series, counted, listed
 from prumo.money.difference import by_work, work_factors
-from prumo.quantity import Estimate, Quantity
+from prumo.quantity import Quantity
 from prumo.report.cost_sentences import unpriced_sentences
-from prumo.report.label import levels_label, metric_title, scenario_label
+from prumo.report.label import estimate_in, levels_label, metric_title, scenario_label
 from prumo.statistics.metric import Better, metric_of
 
 if TYPE_CHECKING:
@@ -241,14 +241,12 @@ def _overlap(one: Row, other: Row) -> bool:
 
 
 def _with_interval(row: Row, factors: Sequence[str]) -> Message:
-    label = scenario_label(row, factors)
-    if row["ci_low"] is None:
-        return Message(
-            "{scenario} at {value} (a single run, no interval)",
-            {"scenario": label, "value": Quantity(row["mean"], row["unit"])},
-        )
-    value = Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
-    return Message("{scenario} at {value}", {"scenario": label, "value": value})
+    return Message(
+        "{scenario} at {value} (a single run, no interval)"
+        if row["ci_low"] is None
+        else "{scenario} at {value}",
+        {"scenario": scenario_label(row, factors), "value": estimate_in(row)},
+    )
 
 
 def _names(names: list[str]) -> Message | str:

@@ -245,8 +245,8 @@ class ScenarioProfile:
 
     scenario: str
     steps: int
-    operations: tuple[OperationTotal, ...]
     shares: dict[OperationKind, float]
+    operations: tuple[OperationTotal, ...]
     functions: tuple[FunctionTotal, ...] = ()
     """What perf saw inside the operations, the longest first; empty where it was missing."""
 
@@ -276,7 +276,7 @@ def scenario_profile(scenario: str, profiles: Sequence[Profile]) -> ScenarioProf
         OperationTotal(name, operation_kind(name), calls / steps, seconds / steps, seconds / total)
         for name, (calls, seconds) in sorted(totals.items(), key=lambda item: -item[1][1])
     )
-    return ScenarioProfile(scenario, steps, operations, _shares(operations), _functions(profiles))
+    return ScenarioProfile(scenario, steps, _shares(operations), operations, _functions(profiles))
 
 
 def _functions(profiles: Sequence[Profile]) -> tuple[FunctionTotal, ...]:

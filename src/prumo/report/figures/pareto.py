@@ -19,8 +19,8 @@ from prumo.report.figures.figure import (
     PLAIN_NUMBER,
     SHAPES,
     axis_title,
-    caption,
     draw,
+    mark_levels,
     plain,
     round_numbers,
 )
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
 
-
-if TYPE_CHECKING:
     Box = tuple[float, float, float, float]
     """The left, lower, right and upper end."""
 
@@ -62,13 +60,13 @@ LOGARITHMIC = Message("Both axes are logarithmic.")
 SPREAD_RATIO = 5.0
 
 
-def pareto_figure(
+def pareto_figures(
     points: Sequence[ParetoPoint],
     summary: pl.DataFrame,
     factors: Sequence[str],
     metrics: tuple[str, str],
     language: Language,
-) -> Figure:
+) -> list[Figure]:
     """A panel per work: a point per scenario, time to the right and money upwards."""
     table = _points(points, summary, factors)
     titles = []
@@ -82,21 +80,14 @@ def pareto_figure(
     looks = Looks(titles, _is_spread(shown), *_group_marks(table, factors))
     plots = [_plot(work, place, len(shown), looks) for place, work in enumerate(shown)]
     left = len(works) - len(shown)
-    return draw(
-        alt.concat(*plots, columns=COLUMNS, spacing={"row": 16, "column": 16}),
-        "pareto",
-        language.say("Time against money"),
-        caption(
-            [
-                READING,
-                LOGARITHMIC if looks.logarithmic else None,
-                PER_WORK if len(works) > 1 else None,
-                Message("{left} further works are not shown.", {"left": left}) if left else None,
-            ],
-            language,
-        ),
-        language,
-    )
+    sentences = [
+        READING,
+        LOGARITHMIC if looks.logarithmic else None,
+        PER_WORK if len(works) > 1 else None,
+        Message("{left} further works are not shown.", {"left": left}) if left else None,
+    ]
+    chart = alt.concat(*plots, columns=COLUMNS, spacing={"row": 16, "column": 16})
+    return [draw(chart, "pareto", Message("Time against money"), sentences, language)]
 
 
 def _points(
@@ -134,12 +125,10 @@ def _group_marks(table: pl.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]
         return alt.value(PALETTE[0]), alt.value(SHAPES[0])
     work = work_factors(factors)
     title = next(factor for factor in factors if factor not in work)
-    legend = plain(title=title, orient="top", symbolOpacity=1)
-    colors = plain(domain=groups, range=PALETTE[: len(groups)])
-    shapes = plain(domain=groups, range=SHAPES[: len(groups)])
+    legend = plain(title=title, symbolOpacity=1)
     return (
-        alt.Color("group:N", sort=groups, scale=colors, legend=legend),
-        alt.Shape("group:N", sort=groups, scale=shapes, legend=legend),
+        mark_levels(alt.Color, "group:N", groups, PALETTE, **legend),
+        mark_levels(alt.Shape, "group:N", groups, SHAPES, **legend),
     )
 
 
@@ -306,11 +295,7 @@ def _around(name: str, x: float, y: float) -> Iterator[Place]:
             yield Place(name, x + right * (half + near), y + up * (LINE_PIXELS / 2 + away))
 
 
-def _is_free(
-    box: Box,
-    taken: Sequence[Box],
-    size: tuple[int, int],
-) -> bool:
+def _is_free(box: Box, taken: Sequence[Box], size: tuple[int, int]) -> bool:
     left, low, right, high = box
     if left < 0 or low < 0 or right > size[0] or high > size[1]:
         return False
