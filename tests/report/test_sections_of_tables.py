@@ -24,7 +24,7 @@ from prumo.report.sections.scenarios import (
 from prumo.report.sections.setting import EqualitySection, SettingSection
 from prumo.report.sections.training import ProfilesSection
 from prumo.report.sections.variation import EffectsSection, VariationSection
-from prumo.report.warnings import ResultWarning, WarningKind
+from prumo.report.warnings import WarningKind
 from prumo.results.equality import Equality, FrameworkEquality, NetworkEquality, ProofState
 from prumo.statistics.equality import TOLERANCES
 from prumo.statistics.scaling import scaling_fits
@@ -159,13 +159,13 @@ def test_failures_are_grouped_by_verdict_and_reason() -> None:
 @pytest.mark.parametrize(("tag", "label"), [("en", "Warning: "), ("pt-BR", "Aviso: ")])
 def test_a_warning_is_printed_above_its_advice(tag: str, label: str) -> None:
     message = WarningKind.FEW_SAMPLES.message(least=5, runs="2")
-    section = WarningsSection(report_of(), [ResultWarning(WarningKind.FEW_SAMPLES, message)])
+    section = WarningsSection(report_of(), {WarningKind.FEW_SAMPLES: message})
     first, second = printed(section, tag).strip().splitlines()[:2]
 
     assert first == label + language(tag).say(message)
     assert language(tag).say(WarningKind.FEW_SAMPLES.advice).startswith(second.strip()[:40])
     assert section.document(english())["warnings"][0]["name"] == "few_samples"
-    assert WarningsSection(report_of(), []).page([], english()) is None
+    assert WarningsSection(report_of(), {}).page([], english()) is None
 
 
 def test_unequal_networks_are_said_even_without_figures() -> None:

@@ -176,9 +176,7 @@ def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Ta
     for matched in pair.matched:
         table.add_row(*_matched_cells(answer, matched, language))
     if len(pair.matched) > 1 and pair.ratio is not None:
-        number, ends, p_value, word = _judged(
-            comparison, pair.ratio, pair.adjusted_p, pair.verdict, language
-        )
+        number, ends, p_value, word = _judged(comparison.metric, pair, pair.ratio, language)
         table.add_section()
         table.add_row(language.say("on average"), "", "", number, Text(ends), p_value, "", word)
     return table
@@ -186,9 +184,8 @@ def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Ta
 
 def _matched_cells(answer: Answer, matched: MatchedComparison, language: Language) -> list[Text]:
     comparison = answer.comparison
-    number, interval, p_value, word = _judged(
-        comparison, matched.ratio, matched.adjusted_p, matched.verdict, language
-    )
+    metric = comparison.metric
+    number, interval, p_value, word = _judged(metric, matched, matched.ratio, language)
     cells = [
         levels_label(matched.levels, answer.varying) or MISSING,
         _mean(matched.sample.values, comparison, language),
@@ -208,23 +205,15 @@ def _mean(values: tuple[float, ...], comparison: Comparison, language: Language)
 
 
 def _judged(
-    comparison: Comparison,
-    ratio: Ratio,
-    adjusted_p: float | None,
-    verdict: Verdict,
-    language: Language,
+    metric: str, found: LevelComparison | MatchedComparison, ratio: Ratio, language: Language
 ) -> tuple[str, str, str, str]:
     """A ratio, its interval, its p value and what that means, as cells."""
     digits = ratio_digits(ratio.value)
-    low, high = (
-        MISSING if end is None else language.number(end, digits) for end in (ratio.low, ratio.high)
-    )
-    interval = MISSING if ratio.low is None else f"[{low}{language.marks.between}{high}]"
     return (
         language.number(ratio.value, digits),
-        interval,
-        language.p_value(adjusted_p),
-        language.say(verdict_word(comparison.metric, verdict)),
+        language.interval(ratio.low, ratio.high, digits),
+        language.p_value(found.adjusted_p),
+        language.say(verdict_word(metric, found.verdict)),
     )
 
 

@@ -54,6 +54,13 @@ OTHER_RENTAL = {
     "which changes the amount of {runs} by more than {percent:.0f} %. With `rental: shared` a run "
     "pays for its own time as a part of a longer rental.",
 }
+PARETO = {
+    "front": "By their means, no other that does the same work is both faster and cheaper than "
+    "{names}.",
+    "dominated": "Clearly neither faster nor cheaper than another that does the same work: "
+    "{names}.",
+    "open": "These runs cannot show whether some other is both faster and cheaper than {names}.",
+}
 SPOT = Message(
     "A spot machine can be taken away before a run ends; what a new beginning costs is not counted."
 )
@@ -188,36 +195,18 @@ def machine_sentences(
 
 def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
     """Which scenarios are worth a look, and which clearly are not."""
-    front = [point.scenario for point in points if point.on_front]
-    wasteful = [point.scenario for point in points if point.standing is Standing.DOMINATED]
-    undecided = [
-        point.scenario for point in points if point.standing is Standing.OPEN and not point.on_front
+    names = {
+        "front": [point.scenario for point in points if point.on_front],
+        "dominated": [point.scenario for point in points if point.standing is Standing.DOMINATED],
+        "open": [
+            point.scenario
+            for point in points
+            if point.standing is Standing.OPEN and not point.on_front
+        ],
+    }
+    return [
+        Message(PARETO[place], {"names": listed(found)}) for place, found in names.items() if found
     ]
-    said = []
-    if front:
-        said.append(
-            Message(
-                "By their means, no other that does the same work is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(front)},
-            )
-        )
-    if wasteful:
-        said.append(
-            Message(
-                "Clearly neither faster nor cheaper than another that does the same work: {names}.",
-                {"names": listed(wasteful)},
-            )
-        )
-    if undecided:
-        said.append(
-            Message(
-                "These runs cannot show whether some other is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(undecided)},
-            )
-        )
-    return said
 
 
 def rate_message(rate: Rate, *, exact: bool = False) -> Message:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -28,9 +27,8 @@ HEADS: tuple[Message | str, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class EqualityRow:
-    """One framework as text."""
+class EqualityRow(NamedTuple):
+    """One framework as text, under the heads; then what was found."""
 
     framework: str
     parameters: str
@@ -39,18 +37,6 @@ class EqualityRow:
     loss_after: str
     state: str
     findings: tuple[str, ...]
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row's texts under the heads."""
-        return (
-            self.framework,
-            self.parameters,
-            self.score_difference,
-            self.loss,
-            self.loss_after,
-            self.state,
-        )
 
 
 def equality_rows(network: NetworkEquality, language: Language) -> list[EqualityRow]:
@@ -120,7 +106,8 @@ def _table(network: NetworkEquality, language: Language) -> Table:
             language.say(head), justify="right" if is_number else "left", no_wrap=is_number
         )
     for row in equality_rows(network, language):
-        table.add_row(*row.cells)
+        *cells, _ = row
+        table.add_row(*map(str, cells))
     return table
 
 

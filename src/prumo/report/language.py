@@ -86,19 +86,13 @@ class Language:
         """A value with a unit that suits it."""
         return self.scale(value, unit).text(value)
 
-    def money(self, value: float | None, currency: str) -> str:
-        """An amount with the symbol of its currency."""
-        return self.quantity(value, currency.upper())
-
     def scale(self, value: float | None, unit: str) -> Scale:
         """The scale that shows a value best, for it and what stands beside it."""
         return scale_of(value, unit, self.marks)
 
-    def interval(self, low: float | None, high: float | None, unit: str = "") -> str:
-        """Both ends of an interval in one scale, with their unit."""
-        scale = self.scale(high, unit)
-        text = scale.interval(low, high)
-        return f"{text} {scale.unit}" if scale.unit and low is not None else text
+    def interval(self, low: float | None, high: float | None, count: int = DIGITS) -> str:
+        """Both ends of an interval with so many digits that count; a dash where there is none."""
+        return scale_of(high, "", self.marks, count).interval(low, high)
 
     def _value(self, value: object) -> object:
         if isinstance(value, Message):

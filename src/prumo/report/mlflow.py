@@ -170,22 +170,17 @@ def tracked_runs(results: Results) -> Iterator[TrackedRun]:
     for record in results.records:
         row = rows[record.run]
         figures = {name: row[name] for name in (*results.metrics, *costing.metrics)}
-        yield _tracked(record, figures, _curves(results, record.run))
-
-
-def _tracked(
-    record: RunRecord, figures: Mapping[str, float | None], curves: tuple[Point, ...]
-) -> TrackedRun:
-    return TrackedRun(
-        name=record.run,
-        verdict=record.verdict.value,
-        started_ms=_milliseconds(record.started),
-        seconds=record.wall_seconds or 0.0,
-        parameters=_texts({**record.parameters, **record.factors}),
-        metrics={_name(name): value for name, value in figures.items() if value is not None},
-        curves=curves,
-        tags=_texts(_tags(record)),
-    )
+        started = datetime.fromisoformat(record.started).timestamp() if record.started else 0
+        yield TrackedRun(
+            name=record.run,
+            verdict=record.verdict.value,
+            started_ms=int(started * 1000),
+            seconds=record.wall_seconds or 0.0,
+            parameters=_texts({**record.parameters, **record.factors}),
+            metrics={_name(name): value for name, value in figures.items() if value is not None},
+            curves=_curves(results, record.run),
+            tags=_texts(_tags(record)),
+        )
 
 
 def _tags(record: RunRecord) -> dict[str, Any]:
@@ -223,10 +218,6 @@ def _points(name: str, places: Iterable[int], values: pl.Series) -> list[Point]:
         for place, value in zip(places, values, strict=True)
         if value is not None
     ]
-
-
-def _milliseconds(started: str) -> int:
-    return int(datetime.fromisoformat(started).timestamp() * 1000) if started else 0
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prumo.report.content import Report
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.report.warnings import ResultWarning
+    from prumo.report.warnings import WarningKind
     from prumo.results.tables import Results, Unreadable
 
 
@@ -30,7 +30,7 @@ class WarningsSection(Section):
     """What weakens the results, with advice, and the files that could not be read."""
 
     name = "warnings"
-    warnings: list[ResultWarning]
+    warnings: dict[WarningKind, Message]
     unreadable: tuple[Unreadable, ...] = ()
     unfinished: tuple[str, ...] = ()
 
@@ -52,13 +52,13 @@ class WarningsSection(Section):
     def texts(self, language: Language) -> list[tuple[str, str]]:
         """Every warning with its advice."""
         say = language.say
-        return [(say(warning.message), say(warning.advice)) for warning in self.warnings]
+        return [(say(message), say(kind.advice)) for kind, message in self.warnings.items()]
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """A box for each warning."""
         if not self.warnings:
             return None
-        values = {"warnings": self.warnings, "unreadable": self.unreadable}
+        values = {"warnings": self.texts(language), "unreadable": self.unreadable}
         return PageSection(self.name, language.say("Before you rely on this"), "warnings", values)
 
     def print(self, console: Console, language: Language, /) -> None:
@@ -78,12 +78,8 @@ class WarningsSection(Section):
             ],
             "unfinished": list(self.unfinished),
             "warnings": [
-                {
-                    "name": warning.name,
-                    "message": language.say(warning.message),
-                    "advice": language.say(warning.advice),
-                }
-                for warning in self.warnings
+                {"name": kind.key, "message": message, "advice": advice}
+                for kind, (message, advice) in zip(self.warnings, self.texts(language), strict=True)
             ],
         }
 

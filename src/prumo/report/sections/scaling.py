@@ -183,8 +183,7 @@ def scaling_rows(fits: Sequence[ScalingFit], language: Language) -> list[dict[st
             "levels": SEPARATOR.join(map(str, fit.within.values())),
             "law": " / ".join(language.say(LAWS[law]) for law in (fit.law, *fit.rivals)),
             "exponent": language.number(fit.exponent.value, DIGITS),
-            "interval": f"[{language.number(fit.exponent.low, DIGITS)}{language.marks.between}"
-            f"{language.number(fit.exponent.high, DIGITS)}]",
+            "interval": language.interval(fit.exponent.low, fit.exponent.high, DIGITS),
             "error": f"{language.number(fit.error_percent, DIGITS)} %",
         }
         for fit in fits
