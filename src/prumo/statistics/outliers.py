@@ -65,10 +65,14 @@ def drift_over_order(runs: pl.DataFrame, metric: str) -> Drift | None:
     correlation = table.select(pl.corr("place", "residual", method="spearman")).item()
     if correlation is None or isnan(correlation):
         return None
+    remainder = 1 - correlation**2
+    t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
+    place, order = pl.col("place"), runs["order"]
+    slope = table.select((place * pl.col("residual")).sum() / (place * place).sum()).item() or 0.0
     return Drift(
         correlation=correlation,
-        p_value=_p_value(correlation, degrees_of_freedom),
-        change_percent=_slope(table) * _span(runs) * 100,
+        p_value=2 * float(stdtr(degrees_of_freedom, -t)),
+        change_percent=100 * slope * (order.max() - order.min()),
     )
 
 
@@ -83,26 +87,6 @@ def _centred(runs: pl.DataFrame, metric: str) -> pl.DataFrame:
             residual=value / value.mean().over("scenario") - 1,
         )
     )
-
-
-def _p_value(correlation: float, degrees_of_freedom: int) -> float:
-    remainder = 1 - correlation**2
-    t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
-    return 2 * float(stdtr(degrees_of_freedom, -t))
-
-
-def _slope(table: pl.DataFrame) -> float:
-    place = pl.col("place")
-    slope: float | None = table.select(
-        (place * pl.col("residual")).sum() / (place * place).sum()
-    ).item()
-    return slope or 0.0
-
-
-def _span(runs: pl.DataFrame) -> float:
-    order = pl.col("order")
-    span: float | None = runs.select(order.max() - order.min()).item()
-    return span or 0.0
 
 
 # Ours: a step of this share of a time hides differences that a study is made to see.
@@ -159,13 +143,10 @@ def step_of(values: Sequence[float]) -> float | None:
 
 def _timed_in_steps(finished: pl.DataFrame, names: Sequence[str]) -> Iterator[CoarseTime]:
     for name in names:
-        values = finished.group_by("scenario").agg(pl.col(name).mean())[name].drop_nulls()
-        shortest = values.filter(values > 0).min()
+        means = finished.group_by("scenario").agg(pl.col(name).mean())
+        shortest = means.filter(pl.col(name) > 0).select(pl.col(name).min()).item()
         step = step_of(finished[name].drop_nulls().to_list())
-        if step is None or not isinstance(shortest, float):
-            continue
-        percent = 100 * step / shortest
-        if percent > STEP_PERCENT:
+        if step and shortest and (percent := 100 * step / shortest) > STEP_PERCENT:
             yield CoarseTime(name, step, percent)
 
 

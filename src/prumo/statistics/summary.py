@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from prumo.results.record import Spread
 
-
-if TYPE_CHECKING:
     Spreads = Mapping[str, Mapping[str, Spread]]
 
 WHOLE_PERCENT = 100.0
@@ -49,13 +47,14 @@ def summarise(
     the mean of a published summary has the n and the standard deviation that were published with
     it, and no median.
     """
+    names = {"metric": pl.String(), "unit": pl.String()}
+    levels = {factor: runs.schema[factor] for factor in factors}
+    empty = pl.DataFrame(schema={"scenario": pl.String(), **levels, **names, **STATISTICS})
     finished = runs.filter(pl.col("verdict") == "finished")
     tables = [
         _summarise_metric(finished, factors, metric, confidence, spreads) for metric in metrics
     ]
-    if not tables:
-        return pl.DataFrame(schema=_schema(runs, factors))
-    return pl.concat(tables)
+    return pl.concat(tables) if tables else empty
 
 
 def _summarise_metric(
@@ -159,13 +158,6 @@ def _bootstrap(values: pl.Series, confidence: float) -> tuple[pl.Series, pl.Seri
     )
 
 
-def _schema(runs: pl.DataFrame, factors: Sequence[str]) -> pl.Schema:
-    names = ("scenario", "metric", "unit")
-    scenario, metric, unit = ((name, pl.String()) for name in names)
-    levels = ((factor, runs.schema[factor]) for factor in factors)
-    return pl.Schema([scenario, *levels, metric, unit, *STATISTICS.items()])
-
-
 @dataclass(frozen=True)
 class LevelMean:
     """The mean of the scenario means at one level of one factor."""
@@ -199,10 +191,7 @@ def varying(table: pl.DataFrame, factors: Sequence[str]) -> list[str]:
 def is_balanced(summary: pl.DataFrame, factors: Sequence[str], metric: str) -> bool:
     """Whether every combination has figures, so that level means compare like with like."""
     table = summary.filter(pl.col("metric") == metric)
-    combinations = 1
-    for factor in factors:
-        combinations *= table[factor].n_unique()
-    return table.height == combinations
+    return table.height == prod(table[factor].n_unique() for factor in factors)
 
 
 def mean_of_means(scenarios: pl.DataFrame, confidence: float) -> Interval:
