@@ -18,7 +18,7 @@ from prumo.report.figures.curves import usage_figures
 from prumo.report.figures.scenarios import bars_figures, scenarios_figures
 from prumo.report.language import english, language
 from prumo.report.render import LocalizedReport
-from prumo.report.sections import sections_of
+from prumo.report.sections import SECTIONS
 from prumo.report.sections.training import ProfilesSection
 from prumo.report.sentence import outcome
 from prumo.results.tables import Results
@@ -371,7 +371,7 @@ def _section_names(path: Path) -> set[str]:
 
 def _page_sections(results: Results, report: Report, told_in: Language) -> list[PageSection]:
     """The sections of the page, without their figures."""
-    pages = [section.page([], told_in) for section in sections_of(results, report)]
+    pages = [section.of(results, report).page([], told_in) for section in SECTIONS]
     return [page for page in pages if page is not None]
 
 

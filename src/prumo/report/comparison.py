@@ -35,8 +35,6 @@ from prumo.statistics.summary import varying
 from prumo.study import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
 
     from prumo.money.cost import Costing
@@ -81,7 +79,9 @@ def compare_results(  # noqa: PLR0913 (one argument per option of the command)
         bootstrap=bootstrap,
     )
     apart = tuple(name for name in varying(runs, results.factors) if name != factor)
-    remarks = [*comparison_remarks(comparison), *_unproven(results, factor)]
+    remarks = [*comparison_remarks(comparison)]
+    if factor == "framework" and (networks := unproven(results.records, results.equality)):
+        remarks.append(unproven_message(networks))
     if metric_of(chosen).kind is Kind.MONEY:
         remarks += [*source_sentences(costing), *cost_remarks(costing)]
     sentences = comparison_sentences(comparison)
@@ -145,12 +145,6 @@ def _metric(results: Results, costing: Costing, asked: str | None) -> str:
     if asked not in measured:
         raise InputError(f"no run has a metric '{asked}': {did_you_mean(asked, measured)}")
     return asked
-
-
-def _unproven(results: Results, factor: str) -> Iterator[Message]:
-    networks = unproven(results.records, results.equality) if factor == "framework" else []
-    if networks:
-        yield unproven_message(networks)
 
 
 def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Table:

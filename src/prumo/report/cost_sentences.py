@@ -10,20 +10,24 @@ from prumo.message import Message, counted, listed
 from prumo.money.cost import NOTABLE_ROUNDING, currencies, rounded_runs
 from prumo.money.difference import Aspect, machine_ratios
 from prumo.money.energy import CO2_OF, grids
+from prumo.money.lint import MAX_AGE_DAYS
 from prumo.money.pareto import Standing
 from prumo.money.price import Purchase, Unit
 from prumo.quantity import Quantity
-from prumo.report.cost_notes import age_notes, core_notes, missing_notes
-from prumo.report.find_warnings import same_computer_message
+from prumo.report.find_warnings import same_computer_message, unreadable_message
+from prumo.report.warnings import CostNote
+from prumo.study import Imported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from prumo.money.billing import Exchange, Rate
     from prumo.money.cost import Costing
     from prumo.money.difference import Difference, MachineRatio
     from prumo.money.energy import Grid
     from prumo.money.pareto import ParetoPoint
+    from prumo.results.tables import Results
 
 # Below this ratio percents are easier to grasp than times.
 TIMES_FROM = 1.5
@@ -335,3 +339,57 @@ def _difference(difference: Difference) -> Message:
 
 def _percent(percent: float) -> Quantity:
     return Quantity(percent, "%", digits=3 if percent > 1 else 1)
+
+
+def missing_notes(results: Results) -> Iterator[Message]:
+    """What the study asks for and no figure is from."""
+    if results.unreadable:
+        yield unreadable_message([item.path.parent.name for item in results.unreadable])
+    runs = results.runs()
+    finished = set(runs.filter(pl.col("verdict") == "finished")["scenario"])
+    planned = _planned(results)
+    missing = [name for name in planned if name not in finished]
+    if missing:
+        yield CostNote.MISSING_SCENARIOS.message(
+            missing=len(missing), planned=counted(len(planned), "scenario"), names=listed(missing)
+        )
+
+
+def core_notes(conditions: pl.DataFrame, rates: Mapping[str, Rate]) -> Iterator[Message]:
+    """Runs that are priced as of a machine with more or fewer cores than theirs had."""
+    known = conditions.drop_nulls("cores").unique(["scenario", "cores"], maintain_order=True)
+    found: dict[tuple[int, Rate], list[str]] = {}
+    for scenario, cores in known.select("scenario", "cores").iter_rows():
+        rate = rates.get(scenario)
+        if rate is not None and rate.vcpus is not None and rate.vcpus != cores:
+            found.setdefault((cores, rate), []).append(scenario)
+    for (cores, rate), scenarios in found.items():
+        yield CostNote.OTHER_CORES.message(
+            cores=counted(cores, "core"),
+            price=rate.price,
+            vcpus=rate.vcpus,
+            names=listed(scenarios),
+        )
+
+
+def age_notes(rates: Mapping[str, Rate], day: date) -> Iterator[Message]:
+    """Prices that were old already on the day when they were put on the runs."""
+    ages = {
+        rate.price: (day - rate.as_of).days
+        for rate in rates.values()
+        if rate.as_of is not None and (day - rate.as_of).days > MAX_AGE_DAYS
+    }
+    if not ages:
+        return
+    named = [
+        CostNote.OLD_PRICES.part("price", price=price, count=days) for price, days in ages.items()
+    ]
+    yield CostNote.OLD_PRICES.message(limit=MAX_AGE_DAYS, day=day.isoformat(), names=listed(named))
+
+
+def _planned(results: Results) -> list[str]:
+    study = results.study
+    # A published table has the scenarios that it has.
+    if study is None or isinstance(study.workload, Imported):
+        return results.runs()["scenario"].unique(maintain_order=True).to_list()
+    return [scenario.name for scenario in study.scenarios()]

@@ -143,15 +143,11 @@ def language(tag: str) -> Language:
         return english()
     if wanted not in known:
         raise InputError(f"reports are not available in '{tag}': {did_you_mean(tag, LANGUAGES)}")
-    return _translated(known[wanted])
-
-
-def _translated(tag: str) -> Language:
     from babel import Locale  # noqa: PLC0415 (English needs none of it)
 
-    locale = Locale.parse(tag, sep="-")
+    locale = Locale.parse(known[wanted], sep="-")
     texts = _texts(locale)
-    return Language(tag, _marks(locale, texts), texts, locale)
+    return Language(known[wanted], _marks(locale, texts), texts, locale)
 
 
 def _marks(locale: Locale, texts: Mapping[str, tuple[str, ...]]) -> Marks:
@@ -190,12 +186,10 @@ def _package_texts(package: object, locale: Locale) -> dict[str, tuple[str, ...]
         return {}
     with source.open("rb") as file:
         catalog = read_po(file, locale=locale)
-    return {_first(entry.id): _all(entry.string) for entry in catalog if entry.id and entry.string}
+    return {
+        _forms(entry.id)[0]: _forms(entry.string) for entry in catalog if entry.id and entry.string
+    }
 
 
-def _first(texts: str | tuple[str, ...] | list[str]) -> str:
-    return texts if isinstance(texts, str) else texts[0]
-
-
-def _all(texts: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def _forms(texts: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)

@@ -17,7 +17,7 @@ from prumo.errors import UnavailableError
 from prumo.money.cost import kept_costing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from prumo.progress import Progress
     from prumo.results.record import RunRecord
@@ -120,18 +120,15 @@ def _write(client: Any, experiment: str, run: TrackedRun) -> None:  # noqa: ANN4
     ended_ms = run.started_ms + int(1000 * run.seconds)
     metrics = [Metric(name, value, ended_ms, 0) for name, value in run.metrics.items()]
     metrics += [Metric(point.name, point.value, ended_ms, point.step) for point in run.curves]
-    for part in _parts(metrics, METRICS_AT_ONCE):
-        client.log_batch(number, metrics=part)
-    for part in _parts([Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, params=part)
-    for part in _parts([RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, tags=part)
+    for kind, items, most in (
+        ("metrics", metrics, METRICS_AT_ONCE),
+        ("params", [Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE),
+        ("tags", [RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE),
+    ):
+        for start in range(0, len(items), most):
+            client.log_batch(number, **{kind: items[start : start + most]})
     client.set_terminated(number, STATUS.get(run.verdict, "FAILED"), ended_ms)
     client.set_tag(number, DIGEST, run.digest)
-
-
-def _parts(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from rich.text import Text
 
 from prumo.message import Message
-from prumo.report.sections import sections_of
+from prumo.report.sections import SECTIONS
 from prumo.report.sections.outcome import WarningsSection
 from prumo.report.sentence import sentences
 from prumo.version import __version__
@@ -50,7 +50,7 @@ class LocalizedReport:
     @cached_property
     def sections(self) -> list[Section]:
         """Every section, in reading order."""
-        return sections_of(self.results, self.report)
+        return [section.of(self.results, self.report) for section in SECTIONS]
 
     @property
     def sentences(self) -> list[str]:
@@ -64,12 +64,8 @@ class LocalizedReport:
     @property
     def warnings(self) -> list[tuple[str, str]]:
         """What a reader must know, each with what to do about it."""
-        return [
-            text
-            for section in self.sections
-            if isinstance(section, WarningsSection)
-            for text in section.texts(self.language)
-        ]
+        found = (section for section in self.sections if isinstance(section, WarningsSection))
+        return next(found).texts(self.language)
 
     @cached_property
     def figures(self) -> list[Figure]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import polars as pl
+from scipy.special import stdtrit
 
 from prumo.results.columns import STATISTICS
 from prumo.statistics.interval import (
@@ -81,13 +82,16 @@ def _summarise_metric(
         maximum=value.max(),
     )
     table = _with_published(table, metric, spreads)
-    half_width = _half_width(table, confidence)
+    quantile = pl.Series(stdtrit(table["n"].to_numpy() - 1, 0.5 + confidence / 2))
+    half_width = quantile * table["standard_deviation"] / table["n"].sqrt()
+    high, highest = pl.col("mean") + half_width, pl.max_horizontal("mean", WHOLE_PERCENT)
     known = metric_of(metric)
     return table.with_columns(
         pl.lit(metric).alias("metric"),
         pl.lit(known.unit).alias("unit"),
         _low(half_width, confidence, is_amount=known.is_amount).alias("ci_low"),
-        _high(half_width, is_share=known.is_share).alias("ci_high"),
+        # Rounding may take a mean of samples above the whole, and an interval holds its mean.
+        (high.clip(upper_bound=highest) if known.is_share else high).alias("ci_high"),
         *_bootstrap(scenarios.agg(value)[metric], confidence),
     ).select("scenario", *factors, "metric", "unit", *STATISTICS)
 
@@ -114,17 +118,6 @@ def _with_published(table: pl.DataFrame, metric: str, spreads: Spreads) -> pl.Da
     )
 
 
-def _half_width(table: pl.DataFrame, confidence: float) -> pl.Series:
-    quantiles = {n: t_quantile(confidence, n - 1) for n in set(table["n"]) if n > 1}
-    return pl.Series(
-        [
-            None if deviation is None else quantiles[n] * deviation / n**0.5
-            for n, deviation in zip(table["n"], table["standard_deviation"], strict=True)
-        ],
-        dtype=pl.Float64,
-    )
-
-
 def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Expr:
     low = pl.col("mean") - half_width
     if not is_amount:
@@ -136,12 +129,6 @@ def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Exp
         .then(floor)
         .otherwise(low)
     )
-
-
-def _high(half_width: pl.Series, *, is_share: bool) -> pl.Expr:
-    high = pl.col("mean") + half_width
-    # Rounding may take a mean of samples above the whole, and an interval holds its mean.
-    return high.clip(upper_bound=pl.max_horizontal("mean", WHOLE_PERCENT)) if is_share else high
 
 
 def _bootstrap(values: pl.Series, confidence: float) -> tuple[pl.Series, pl.Series]:

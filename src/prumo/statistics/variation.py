@@ -208,13 +208,8 @@ def _allotted(cells: Cells, metric: str) -> Variation:
         return VariationRow(source, term, degrees, squares, squares / total)
 
     rows = [
-        row(
-            Source.FACTOR if len(found.term) == 1 else Source.INTERACTION,
-            found.degrees_of_freedom,
-            found.squares,
-            found.term,
-        )
-        for found in fit.terms
+        row(Source.FACTOR if len(term) == 1 else Source.INTERACTION, degrees, squares, term)
+        for term, (degrees, squares) in fit.terms.items()
     ]
     # Error is what runs of a combination differ by; without any, what no term explains.
     error, residuals = None, [fit.residuals]

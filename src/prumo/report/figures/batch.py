@@ -134,7 +134,7 @@ def _accelerations(times: pl.DataFrame, confidence: float) -> pl.DataFrame:
     )
 
 
-def _group(panel: str, tables: Sequence[tuple[pl.DataFrame, Any]], parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+def _group(panel: str, tables: Sequence[tuple[pl.DataFrame, Any]], parts: Parts) -> Any:
     plots = [
         _plot(inside.drop("runs"), table, parts, y)
         for table, y in tables
@@ -147,7 +147,7 @@ def _extent(table: pl.DataFrame, *ends: float) -> Extent:
     return Extent.of(table["value"].to_list(), [*table["low"], *table["high"], *ends])
 
 
-def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> Any:  # noqa: ANN401 (Altair)
+def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> Any:
     """The part of a table in one panel, on the axes of the whole table."""
     sizes = sorted(table["batch"].unique())
     width, height = PLOT_PIXELS
@@ -169,7 +169,7 @@ def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> An
     ).properties(width=width, height=height)
 
 
-def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[str]) -> Any:  # noqa: ANN401 (Altair)
+def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[str]) -> Any:
     """Tell the factor of the curves by a channel; by colour and shape, one legend for both."""
     if not parts.color:
         return alt.value(marks[0])
@@ -177,7 +177,7 @@ def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[s
     return mark_levels(channel, "color:N", levels, marks, title=parts.color)
 
 
-def _dashes(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+def _dashes(table: pl.DataFrame, parts: Parts) -> Any:
     levels = table["device"].unique(maintain_order=True).to_list()
     if len(levels) == 1:
         return alt.value(DASHES[0])

@@ -22,7 +22,7 @@ from prumo.report.figures.figure import (
     round_numbers,
 )
 from prumo.report.label import SEPARATOR, levels_label, row_label
-from prumo.statistics.training import SMOOTHED_SHARE, Resource, resources_of, usage_by_scenario
+from prumo.statistics.training import SMOOTHED_SHARE, resources_of, usage_by_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,12 +76,6 @@ READING = Message(
     "and the most of them. Each panel has its own time axis."
 )
 BAND_OPACITY = 0.2
-RESOURCE_NAMES = {
-    Resource.CPU: "CPU",
-    Resource.MEMORY: "memory",
-    Resource.GPU: "GPU",
-    Resource.GPU_MEMORY: "GPU memory",
-}
 
 
 def loss_figures(
@@ -120,7 +114,7 @@ def loss_figures(
     return [draw(panels(chart, curves.panel_order), "loss", heading, sentences, language)]
 
 
-def _axis(values: Sequence[float], *, logarithmic: bool, **options: Any) -> dict[str, Any]:  # noqa: ANN401 (Altair)
+def _axis(values: Sequence[float], *, logarithmic: bool, **options: Any) -> dict[str, Any]:
     low, high = min(values), max(values)
     if not logarithmic:
         return {"scale": plain(zero=False, nice=False), "axis": ticks(**options)}
@@ -154,7 +148,7 @@ def usage_figures(
     }
     shown = dict(list(labels.items())[:MOST_PANELS])
     resources = {
-        language.say(RESOURCE_NAMES[resource]): columns
+        language.say(resource.value): columns
         for resource, columns in resources_of(over_time.columns).items()
     }
     seen = runs.filter(pl.col("scenario").is_in(list(shown)))
@@ -173,7 +167,7 @@ def usage_figures(
     ]
 
 
-def _chart(table: pl.DataFrame, names: list[str]) -> Any:  # noqa: ANN401 (Altair)
+def _chart(table: pl.DataFrame, names: list[str]) -> Any:
     # The legend is the bands' too, whose paleness it shall not take over.
     legend = plain(title=None, symbolType="stroke", symbolSize=400, symbolOpacity=1)
     percent = {"title": "%", "scale": plain(domain=[0, 100])}
@@ -193,7 +187,7 @@ def _chart(table: pl.DataFrame, names: list[str]) -> Any:  # noqa: ANN401 (Altai
     )
 
 
-def panels(chart: Any, order: Sequence[str], *, own_x: bool = False) -> Any:  # noqa: ANN401 (Altair)
+def panels(chart: Any, order: Sequence[str], *, own_x: bool = False) -> Any:
     """A chart once for each value of its column `panel`, in this order."""
     columns = min(COLUMNS if len(order) <= MANY_PANELS else MOST_COLUMNS, len(order))
     width = min(WIDEST_PIXELS, FULL_PIXELS // columns - GAP_PIXELS)
@@ -225,7 +219,7 @@ def in_two_lines(label: str, most_letters: int = 28) -> str:
     return f"{first}\n{label.removeprefix(first + SEPARATOR)}"
 
 
-def ticks(**options: Any) -> Any:  # noqa: ANN401 (Altair)
+def ticks(**options: Any) -> Any:
     """An axis with few and small labels."""
     return plain(
         tickCount=3,

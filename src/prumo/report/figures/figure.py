@@ -75,7 +75,7 @@ class Figure:
 
 
 def draw(
-    chart: Any,  # noqa: ANN401 (any Altair chart)
+    chart: Any,
     name: str,
     title: Message,
     sentences: Sequence[Message | None],
@@ -101,7 +101,7 @@ def draw(
     return Figure(name, told, " ".join(map(language.say, filter(None, sentences))), svg)
 
 
-def plain(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of an axis, a scale, a legend)
+def plain(**fields: Any) -> dict[str, Any]:
     """What Altair has a class for, without the many empty fields that it copies all the time."""
     return fields
 
@@ -123,12 +123,12 @@ def _spoken(name: str, unit: str) -> str:
 
 
 def mark_levels(
-    channel: Any,  # noqa: ANN401 (Altair)
+    channel: Any,
     field: str,
     levels: Sequence[str],
     marks: Sequence[Any],
-    **legend: Any,  # noqa: ANN401 (Altair)
-) -> Any:  # noqa: ANN401 (Altair)
+    **legend: Any,
+) -> Any:
     """A colour, shape or dash for each level; channels with the same legend share it."""
     return channel(
         field,
@@ -176,7 +176,7 @@ class Extent:
         return None if self.starts_at_zero else Message("The axis does not start at zero.")
 
 
-def value_axis(title: str, extent: Extent, **options: Any) -> dict[str, Any]:  # noqa: ANN401 (Altair's own)
+def value_axis(title: str, extent: Extent, **options: Any) -> dict[str, Any]:
     """An axis on which the smallest value is seen beside the largest."""
     if extent.logarithmic:
         low, high = extent.low / 1.1, extent.high * 1.1
@@ -230,7 +230,7 @@ class Layout:
     color_levels: list[str]
 
     @property
-    def color(self) -> Any:  # noqa: ANN401 (Altair)
+    def color(self) -> Any:
         """The colour of a mark with a column `color`; the legend says what it stands for."""
         if not self.color_factor:
             return alt.value(PALETTE[0])
@@ -241,9 +241,12 @@ class Layout:
 def layout(scenarios: pl.DataFrame, factors: Sequence[str]) -> Layout:
     """A panel per level of the first factor where there are many rows, colours by the next one."""
     table = scenarios.select("scenario", *factors).unique("scenario", maintain_order=True)
-    first = factors[0] if factors and _parts(table, factors[0]) else ""
+    counts = {factor: table[factor].n_unique() for factor in factors}
+    is_long = bool(factors) and table.height > GROUPS_FROM_ROWS
+    first = factors[0] if is_long and counts[factors[0]] <= MOST_GROUPS else ""
     inner = [factor for factor in factors if factor != first]
-    color = next((factor for factor in inner[:1] if _can_color(table, factor)), "")
+    can_color = inner and counts[inner[0]] <= len(PALETTE) and counts[inner[0]] < table.height
+    color = inner[0] if can_color else ""
     parts = table.partition_by(first, maintain_order=True) if first else [table]
     pieces = [piece for part in parts for piece in part.iter_slices(MOST_ROWS)]
     return Layout(
@@ -282,8 +285,8 @@ def label_axis(
     sort: Sequence[str] | None = None,
     *,
     shown: bool = True,
-    **options: Any,  # noqa: ANN401 (Altair)
-) -> Any:  # noqa: ANN401 (Altair)
+    **options: Any,
+) -> Any:
     """Rows from top to bottom as the table has them; a panel beside another repeats no labels."""
     axis = plain(ticks=False, domain=False, labelPadding=8, **(options or ROW_LABELS))
     return alt.Y(field, sort=sort, title=None, axis=axis if shown else None)
@@ -298,7 +301,7 @@ def row_columns(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     )
 
 
-def panel_title(text: str) -> Any:  # noqa: ANN401 (Altair)
+def panel_title(text: str) -> Any:
     """The title above a panel, over its labels too."""
     return alt.Title(text, anchor="start", frame="bounds", fontSize=13, color=INK, offset=4)
 
@@ -323,14 +326,6 @@ def _rows(part: pl.DataFrame, first: str, inner: Sequence[str], color: str) -> R
         labels={row["scenario"]: row_label(row, inner) for row in found},
         colors={row["scenario"]: levels_label(row, [color]) if color else "" for row in found},
     )
-
-
-def _parts(table: pl.DataFrame, factor: str) -> bool:
-    return table.height > GROUPS_FROM_ROWS and table[factor].n_unique() <= MOST_GROUPS
-
-
-def _can_color(table: pl.DataFrame, factor: str) -> bool:
-    return table[factor].n_unique() <= len(PALETTE) and table[factor].n_unique() < table.height
 
 
 def levels_in(table: pl.DataFrame, factor: str) -> list[str]:

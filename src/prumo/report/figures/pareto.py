@@ -23,6 +23,7 @@ from prumo.report.figures.figure import (
     mark_levels,
     plain,
     round_numbers,
+    scaled_means,
 )
 from prumo.report.label import levels_label, metric_title
 
@@ -73,7 +74,9 @@ def pareto_figures(
     for metric, name in zip(metrics, ("time", "money"), strict=True):
         means = summary.filter(pl.col("metric") == metric)
         scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
-        table = table.join(_means(means, scale.factor, name), on="scenario", maintain_order="left")
+        columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        scaled = scaled_means(means, scale.factor).rename(columns)
+        table = table.join(scaled, on="scenario", maintain_order="left")
         titles.append(axis_title(metric_title(metric), scale.unit, language))
     works = table.partition_by("work", maintain_order=True)
     shown = works[:MOST_PANELS]
@@ -96,25 +99,15 @@ def _points(
     """Columns of the figure only: a user's factor may be called `time` too."""
     work = work_factors(factors)
     ways = [factor for factor in factors if factor not in work][:1]
-    rows = summary.unique("scenario").rows(named=True)
-    levels = {row["scenario"]: row for row in rows}
-    found = [(point, levels[point.scenario]) for point in points]
+    levels = {row["scenario"]: row for row in summary.unique("scenario").rows(named=True)}
     return pl.DataFrame(
         {
-            "scenario": [point.scenario for point, _ in found],
-            "work": [levels_label(row, work) for _, row in found],
-            "group": [levels_label(row, ways) for _, row in found],
-            "front": [point.on_front for point, _ in found],
+            "scenario": point.scenario,
+            "work": levels_label(levels[point.scenario], work),
+            "group": levels_label(levels[point.scenario], ways),
+            "front": point.on_front,
         }
-    )
-
-
-def _means(summary: pl.DataFrame, factor: float, name: str) -> pl.DataFrame:
-    return summary.select(
-        "scenario",
-        (pl.col("mean") / factor).alias(name),
-        (pl.col("ci_low") / factor).alias(f"{name}_low"),
-        (pl.col("ci_high") / factor).alias(f"{name}_high"),
+        for point in points
     )
 
 
@@ -140,7 +133,7 @@ def _is_spread(works: Sequence[pl.DataFrame]) -> bool:
     return any(max(values) > SPREAD_RATIO * min(values) for values in columns)
 
 
-def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:  # noqa: ANN401 (Altair)
+def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:
     """One work; the title of the upright axis only where no panel is to the left."""
     width, height = ONE_PIXELS if count == 1 else EACH_PIXELS
     logarithmic = looks.logarithmic
@@ -179,7 +172,7 @@ def _axis(axis: PixelAxis, title: str | None) -> dict[str, Any]:
     }
 
 
-def _names(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> Any:  # noqa: ANN401 (Altair)
+def _names(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> Any:
     first_named = table.sort("front", descending=True, maintain_order=True)
     named = first_named if table.height <= NAMED_AT_MOST else first_named.filter("front")
     points = [

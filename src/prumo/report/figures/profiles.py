@@ -124,7 +124,7 @@ def utilisation_figures(
     # One legend for all panels, of what some of them has.
     colors = {name: DEVICE_COLORS[name] for name in _devices(tables.values())}
 
-    def plot(panel: Rows) -> Any:  # noqa: ANN401 (Altair)
+    def plot(panel: Rows) -> Any:
         inside = {kind: row_columns(table, panel) for kind, table in tables.items()}
         devices = _devices(inside.values())
         plots = [
@@ -155,11 +155,11 @@ def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 def _panel(
     table: pl.DataFrame,
-    y: Any,  # noqa: ANN401 (Altair)
+    y: Any,
     devices: Sequence[str],
     colors: Mapping[str, str],
     title: str,
-) -> Any:  # noqa: ANN401 (Altair)
+) -> Any:
     base = alt.Chart(table).encode(
         y=y,
         yOffset=alt.YOffset("device:N", sort=list(devices)),

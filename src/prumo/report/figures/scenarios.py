@@ -98,7 +98,7 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
     )
 
 
-def _dot_chart(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _dot_chart(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:
     y = label_axis()
     base = alt.Chart(means).encode(y=y, color=color)
     return alt.layer(
@@ -166,7 +166,7 @@ def _points(values: pl.DataFrame, boxes: pl.DataFrame) -> tuple[pl.DataFrame, bo
     return placed.join(boxes, on="scenario").filter(outside).select(placed.columns), False
 
 
-def _box_chart(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _box_chart(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, color: Any) -> Any:
     y = label_axis()
     base = alt.Chart(boxes).encode(y=y)
     dots = [
@@ -199,7 +199,7 @@ def bars_figures(
     tables = [_bars(summary.filter(pl.col("metric") == name), language) for name in metrics]
     own_axes = any(_far_apart(table, rows.panels) for _, table in tables)
 
-    def plot(panel: Rows) -> Any:  # noqa: ANN401 (Altair)
+    def plot(panel: Rows) -> Any:
         plots = []
         for place, (title, table) in enumerate(tables):
             inside = row_columns(table, panel)
@@ -232,7 +232,7 @@ def _bars(summary: pl.DataFrame, language: Language) -> tuple[str, pl.DataFrame]
     )
 
 
-def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:
     base = alt.Chart(table).encode(y=y)
     return alt.layer(
         base.mark_bar(height={"band": 0.72}).encode(x=x, color=color),
@@ -245,7 +245,7 @@ def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa:
     ).properties(height=alt.Step(BAR_ROW_PIXELS))
 
 
-def _value_axis(title: str, longest: float) -> Any:  # noqa: ANN401 (Altair)
+def _value_axis(title: str, longest: float) -> Any:
     domain = [0, ROOM_FOR_NUMBER * longest or 1.0]
     return alt.X(
         "value:Q",

@@ -72,17 +72,14 @@ def _each(values: Iterable[Any]) -> list[Value]:
 
 
 def _system(machine: dict[str, Any]) -> str:
-    host = machine.get("host")
-    if not isinstance(host, dict):
-        return ""
+    host = _part(machine, "host")
     words = [host.get("system"), host.get("kernel"), host.get("container")]
     return ", ".join(str(word) for word in words if word)
 
 
 def _gpus(machine: dict[str, Any]) -> list[str]:
-    gpus = machine.get("gpus")
-    devices = gpus.get("devices") if isinstance(gpus, dict) else None
-    return [str(device.get("name")) for device in devices or [] if isinstance(device, dict)]
+    devices = _part(machine, "gpus").get("devices") or []
+    return [str(device.get("name")) for device in devices if isinstance(device, dict)]
 
 
 def _data(record: RunRecord) -> Series | None:
@@ -90,14 +87,13 @@ def _data(record: RunRecord) -> Series | None:
     source, images, shape = data.get("source"), data.get("images"), data.get("shape")
     if source is None:
         return None
-    values = {
-        "name": str(record.parameters.get("dataset") or data.get("name") or "data"),
-        "source": source,
-    }
+    name = str(record.parameters.get("dataset") or data.get("name") or "data")
+    is_generated = source == "generated"
     facts: list[object] = [
-        Message("{name}: generated, not real images", values)
-        if source == "generated"
-        else Message("{name}: real, from {source}", values)
+        Message(
+            "{name}: generated, not real images" if is_generated else "{name}: real, from {source}",
+            {"name": name, "source": source},
+        )
     ]
     if isinstance(images, int):
         facts.append(Message("{images:,.0f} images", {"images": float(images)}))
@@ -295,10 +291,7 @@ def _common_parameters(records: tuple[RunRecord, ...]) -> dict[str, str]:
 def _packages(records: tuple[RunRecord, ...]) -> dict[str, list[str]]:
     packages: dict[str, list[str]] = {}
     for record in records:
-        found = record.environment.get("packages")
-        if isinstance(found, dict) and found:
+        if found := _part(record.environment, "packages"):
             name = str(record.environment.get("name") or "environment")
-            packages.setdefault(
-                name, [f"{package} {version}" for package, version in found.items()]
-            )
+            packages.setdefault(name, [f"{one} {version}" for one, version in found.items()])
     return packages
