@@ -26,7 +26,6 @@ from prumo.statistics.summary import varying
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import polars as pl
     from rich.console import Console
 
     from prumo.money.advice import Advice, Candidate, Need, RunnerUp
@@ -69,7 +68,9 @@ def advice_report(
     answers = []
     for runs in by_work(costing.runs, apart, given):
         advice = advise(runs, costing.time_metric, money, need)
-        sentences = advice_sentences(advice, Wording(_labels(runs, choices), currency or ""))
+        scenarios = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
+        labels = {row["scenario"]: scenario_label(row, choices) for row in scenarios}
+        sentences = advice_sentences(advice, Wording(labels, currency or ""))
         title = levels_label(runs.row(0, named=True), work) if runs.height else ""
         answers.append(Answer(title, advice, tuple(sentences)))
     remarks = machine_sentences(costing, factors, money, need.confidence)
@@ -99,11 +100,6 @@ def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:
         "remarks": [language.say(remark) for remark in report.remarks],
         "sources": [language.say(source) for source in report.sources],
     }
-
-
-def _labels(runs: pl.DataFrame, factors: Sequence[str]) -> dict[str, str]:
-    rows = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
-    return {row["scenario"]: scenario_label(row, factors) for row in rows}
 
 
 def _answer(answer: Answer, language: Language) -> dict[str, Any]:

@@ -180,10 +180,6 @@ def _mixed_settings(evidence: Evidence) -> Values:
     return _scenarios([f"{name} ({', '.join(columns)})" for name, columns in differences.items()])
 
 
-def _mixed_data(evidence: Evidence) -> Values:
-    return _scenarios(list(_scenarios_with_several(evidence, "data_content")))
-
-
 def _unequal_data(evidence: Evidence) -> Values:
     """Scenarios that asked for the same data and were trained on other files, or on none."""
     is_generated = pl.col("data_source") == "generated"
@@ -211,10 +207,6 @@ def _drift(evidence: Evidence) -> Values:
     return {"metric": evidence.metric, "change": drift.change_percent}
 
 
-def _swap_used(evidence: Evidence) -> Values:
-    return _runs(_with_anomaly(evidence, "swap_used"))
-
-
 def _noisy_machine(evidence: Evidence) -> Values:
     """Time that a host or other programs took."""
     others = pl.col("cpu_percent_mean") - pl.col("tree_cpu_percent_mean") / pl.col("cores")
@@ -232,13 +224,9 @@ def _noisy_machine(evidence: Evidence) -> Values:
 
 
 def _few_runs(evidence: Evidence) -> Values:
-    return _scenarios(
-        [
-            name
-            for name, values in evidence.values_by_scenario()
-            if len(values) == 1 and not evidence.is_summary(name)
-        ]
-    )
+    groups = evidence.values_by_scenario()
+    single = [name for name, values in groups if len(values) == 1 and not evidence.is_summary(name)]
+    return _scenarios(single)
 
 
 def _wide_interval(evidence: Evidence) -> Values:
@@ -281,10 +269,6 @@ def _odd_loss(evidence: Evidence) -> Values:
     return _findings(found, "; ")
 
 
-def _generated_data(evidence: Evidence) -> Values:
-    return _runs(evidence.finished_conditions.filter(pl.col("data_source") == "generated"))
-
-
 def _sampler_costly(evidence: Evidence) -> Values:
     share = 100 * pl.col("sampler_cpu_seconds") / pl.col("wall_seconds")
     costly = evidence.finished_conditions.filter(share > SAMPLER_CPU_PERCENT)
@@ -313,17 +297,21 @@ CHECKS: dict[WarningKind, Callable[[Evidence], Values]] = {
     WarningKind.SAME_COMPUTER: _same_computer,
     WarningKind.MIXED_VERSIONS: _mixed_versions,
     WarningKind.MIXED_SETTINGS: _mixed_settings,
-    WarningKind.MIXED_DATA: _mixed_data,
+    WarningKind.MIXED_DATA: lambda evidence: _scenarios(
+        list(_scenarios_with_several(evidence, "data_content"))
+    ),
     WarningKind.UNEQUAL_DATA: _unequal_data,
     WarningKind.DRIFT: _drift,
-    WarningKind.SWAP_USED: _swap_used,
+    WarningKind.SWAP_USED: lambda evidence: _runs(_with_anomaly(evidence, "swap_used")),
     WarningKind.NOISY_MACHINE: _noisy_machine,
     WarningKind.FEW_RUNS: _few_runs,
     WarningKind.WIDE_INTERVAL: _wide_interval,
     WarningKind.OUTLIERS: _outliers,
     WarningKind.CLOCK_RESOLUTION: _coarse_clock,
     WarningKind.ODD_LOSS: _odd_loss,
-    WarningKind.GENERATED_DATA: _generated_data,
+    WarningKind.GENERATED_DATA: lambda evidence: _runs(
+        evidence.finished_conditions.filter(pl.col("data_source") == "generated")
+    ),
     WarningKind.SAMPLER_COSTLY: _sampler_costly,
     WarningKind.NO_SAMPLES: _no_samples,
     WarningKind.FEW_SAMPLES: _few_samples,

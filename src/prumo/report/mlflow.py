@@ -52,7 +52,8 @@ def export_to_mlflow(
     client = _client(tracking_uri)
     exported = Exported(tracking_uri, experiment)
     with _explained(tracking_uri):
-        number = _experiment(client, experiment)
+        found = client.get_experiment_by_name(experiment)
+        number = str(found.experiment_id if found else client.create_experiment(experiment))
         there = _there(client, number, results.study_name)
         for run in tracked_runs(results):
             known = there.get(run.name)
@@ -94,11 +95,6 @@ def _explained(tracking_uri: str) -> Iterator[None]:
             "Give the address of a server (http://…) or a folder. A database such as sqlite:///… "
             "needs the whole of MLflow: pip install mlflow."
         ) from error
-
-
-def _experiment(client: Any, name: str) -> str:  # noqa: ANN401 (MLflow has no types)
-    found = client.get_experiment_by_name(name)
-    return str(found.experiment_id if found is not None else client.create_experiment(name))
 
 
 def _there(client: Any, experiment: str, study: str) -> dict[str, Any]:  # noqa: ANN401 (MLflow)

@@ -123,7 +123,8 @@ def print_findings(findings: Sequence[Finding], title: str, most: int = _SHOWN_F
         listed = list(group)
         mark = click.style("!", fg="red" if problem.spoils else "yellow")
         text = PROBLEM_TEXTS[problem]
-        click.echo(f"{mark} {title}: {text.title}, {_times(len(listed))}; {text.advice}")
+        times = "once" if len(listed) == 1 else f"{len(listed)} times"
+        click.echo(f"{mark} {title}: {text.title}, {times}; {text.advice}")
         width = max(len(finding.price.name) for finding in listed[:most])
         for finding in listed[:most]:
             click.echo(f"    {finding.price.name:<{width}}  {finding.detail}")
@@ -225,10 +226,6 @@ def _number(value: float | None) -> str:
 def _amount(amount: float | None) -> str:
     """All its digits, and never 2e-05."""
     return "" if amount is None else f"{Decimal(str(amount)):f}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _age(day: date, today: date) -> str:

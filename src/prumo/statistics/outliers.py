@@ -118,7 +118,15 @@ def coarse_times(
     `clock_steps` has the `step` of the clock in seconds by `run`, where it is known; `metric` is
     the one that a study is about.
     """
-    names = _times(finished.columns, metric)
+    # What a user calls a time may be a factor. Waiting for data takes no time where they are in
+    # memory; that is no matter of the clock.
+    names = [
+        known.name
+        for known in map(metric_of, finished.columns)
+        if known.unit == "s"
+        and (known.kind is Kind.SPEED or known.name == metric)
+        and known.name != "data_seconds"
+    ]
     return [*_timed_in_steps(finished, names), *_near_the_clock(finished, clock_steps, names)]
 
 
@@ -159,15 +167,3 @@ def _near_the_clock(
         share = worst.item()
         if share is not None and 100 * share > STEP_PERCENT:
             yield CoarseTime(name, None, 100 * share)
-
-
-def _times(columns: Sequence[str], metric: str | None) -> list[str]:
-    """The columns that say how fast runs were, in seconds; what a user calls so may be a factor."""
-    # Waiting for data takes no time where they are in memory; that is no matter of the clock.
-    return [
-        known.name
-        for known in map(metric_of, columns)
-        if known.unit == "s"
-        and (known.kind is Kind.SPEED or known.name == metric)
-        and known.name != "data_seconds"
-    ]

@@ -53,7 +53,7 @@ def variation(
     """
     value = pl.col(metric)
     table = runs.filter((pl.col("verdict") == "finished") & value.is_not_null() & value.is_finite())
-    wanted = is_multiplied(metric) if logarithmic is None else logarithmic
+    wanted = metric_of(metric).unit not in {"", "%"} if logarithmic is None else logarithmic
     is_logarithmic = wanted and bool(table.select((value > 0).all()).item())
     if is_logarithmic:
         table = table.with_columns(value.log())
@@ -192,11 +192,6 @@ class Variation:
     """None where nothing is left to check."""
     findings: tuple[Finding, ...] = ()
     """What a reader must know to read the table, or why there is none."""
-
-
-def is_multiplied(metric: str) -> bool:
-    """Whether a metric is a time, a rate, a size or money, which factors multiply."""
-    return metric_of(metric).unit not in {"", "%"}
 
 
 def _allotted(cells: Cells, metric: str) -> Variation:

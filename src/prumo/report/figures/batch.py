@@ -36,6 +36,14 @@ FEWEST_BATCHES = 3
 CPU = "cpu"
 PLOT_PIXELS = (350, 230)
 LOGARITHMIC = Message("The axis of time is logarithmic.")
+# With an acceleration beside the time, or without.
+READINGS = {
+    True: "Left: mean time per image with its {confidence:g} % confidence interval. Right: how "
+    "many times as fast as the CPU, with the same kind of interval. Batch sizes double from line "
+    "to line; those without a finished run are missing.",
+    False: "Mean time per image with its {confidence:g} % confidence interval. Batch sizes double "
+    "from line to line; those without a finished run are missing.",
+}
 
 
 @dataclass(frozen=True)
@@ -71,25 +79,14 @@ def batch_figures(
         against = language.say(Message("Acceleration against the CPU"))
         tables.append((ratios, alt.Y("value:Q", **value_axis(against, _extent(ratios, 0.0)))))
     groups = [_group(panel, tables, parts) for panel in times["panel"].unique(maintain_order=True)]
-    heading, reading = _words(confidence, accelerated=ratios.height > 0)
+    heading = Message(
+        "Time per image and acceleration by batch size"
+        if ratios.height
+        else "Time per image by batch size"
+    )
+    reading = Message(READINGS[ratios.height > 0], {"confidence": 100 * confidence})
     sentences = [reading, LOGARITHMIC if extent.logarithmic else None]
     return [draw(alt.vconcat(*groups, spacing=22), "batch", heading, sentences, language)]
-
-
-def _words(confidence: float, *, accelerated: bool) -> tuple[Message, Message]:
-    values = {"confidence": 100 * confidence}
-    if not accelerated:
-        return Message("Time per image by batch size"), Message(
-            "Mean time per image with its {confidence:g} % confidence interval. Batch sizes double "
-            "from line to line; those without a finished run are missing.",
-            values,
-        )
-    return Message("Time per image and acceleration by batch size"), Message(
-        "Left: mean time per image with its {confidence:g} % confidence interval. Right: how many "
-        "times as fast as the CPU, with the same kind of interval. Batch sizes double from line to "
-        "line; those without a finished run are missing.",
-        values,
-    )
 
 
 def _parts(runs: pl.DataFrame, factors: Sequence[str]) -> Parts:

@@ -52,12 +52,7 @@ STYLE = {
         "tickColor": FAINT,
     },
     "header": {"labelColor": INK, "labelFontSize": 12, "titleFontSize": 12},
-    "legend": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
     "range": {"category": PALETTE},
 }
 
@@ -75,11 +70,7 @@ class Figure:
 
 
 def draw(
-    chart: Any,
-    name: str,
-    title: Message,
-    sentences: Sequence[Message | None],
-    language: Language,
+    chart: Any, name: str, title: Message, sentences: Sequence[Message | None], language: Language
 ) -> Figure:
     """Turn a chart into a figure whose numbers are written as in the language.
 
@@ -123,11 +114,7 @@ def _spoken(name: str, unit: str) -> str:
 
 
 def mark_levels(
-    channel: Any,
-    field: str,
-    levels: Sequence[str],
-    marks: Sequence[Any],
-    **legend: Any,
+    channel: Any, field: str, levels: Sequence[str], marks: Sequence[Any], **legend: Any
 ) -> Any:
     """A colour, shape or dash for each level; channels with the same legend share it."""
     return channel(
@@ -281,11 +268,7 @@ def draw_rows(  # noqa: PLR0913 (what a figure shows, and how it is told)
 
 
 def label_axis(
-    field: str = "label:N",
-    sort: Sequence[str] | None = None,
-    *,
-    shown: bool = True,
-    **options: Any,
+    field: str = "label:N", sort: Sequence[str] | None = None, *, shown: bool = True, **options: Any
 ) -> Any:
     """Rows from top to bottom as the table has them; a panel beside another repeats no labels."""
     axis = plain(ticks=False, domain=False, labelPadding=8, **(options or ROW_LABELS))

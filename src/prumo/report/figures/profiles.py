@@ -154,11 +154,7 @@ def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _panel(
-    table: pl.DataFrame,
-    y: Any,
-    devices: Sequence[str],
-    colors: Mapping[str, str],
-    title: str,
+    table: pl.DataFrame, y: Any, devices: Sequence[str], colors: Mapping[str, str], title: str
 ) -> Any:
     base = alt.Chart(table).encode(
         y=y,
