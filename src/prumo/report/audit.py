@@ -205,11 +205,11 @@ def _reason(reason: Reason) -> Message:
 def _alternative(figure: str, claimed: Scope, scope: Scope) -> Message:
     changed = [name for name, level in scope.one.items() if claimed.one[name] != level]
     one = _levels(scope.one, dict.fromkeys([*scope.apart, *changed]))
-    if not scope.other:
-        return Message("{figure} is {one}", {"figure": figure, "one": one})
-    other = _levels(scope.other, scope.apart)
-    values = {"figure": figure, "one": one, "other": other}
-    return Message("{figure} is {one} against {other}", values)
+    other = _levels(scope.other, scope.apart) if scope.other else None
+    return Message(
+        "{figure} is {one}" if other is None else "{figure} is {one} against {other}",
+        {"figure": figure, "one": one, "other": other},
+    )
 
 
 def _levels(levels: Mapping[str, str], names: Iterable[str]) -> Series:

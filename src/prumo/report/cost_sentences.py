@@ -347,7 +347,12 @@ def missing_notes(results: Results) -> Iterator[Message]:
         yield unreadable_message([item.path.parent.name for item in results.unreadable])
     runs = results.runs()
     finished = set(runs.filter(pl.col("verdict") == "finished")["scenario"])
-    planned = _planned(results)
+    study = results.study
+    # A published table has the scenarios that it has.
+    if study is None or isinstance(study.workload, Imported):
+        planned = runs["scenario"].unique(maintain_order=True).to_list()
+    else:
+        planned = [scenario.name for scenario in study.scenarios()]
     missing = [name for name in planned if name not in finished]
     if missing:
         yield CostNote.MISSING_SCENARIOS.message(
@@ -385,11 +390,3 @@ def age_notes(rates: Mapping[str, Rate], day: date) -> Iterator[Message]:
         CostNote.OLD_PRICES.part("price", price=price, count=days) for price, days in ages.items()
     ]
     yield CostNote.OLD_PRICES.message(limit=MAX_AGE_DAYS, day=day.isoformat(), names=listed(named))
-
-
-def _planned(results: Results) -> list[str]:
-    study = results.study
-    # A published table has the scenarios that it has.
-    if study is None or isinstance(study.workload, Imported):
-        return results.runs()["scenario"].unique(maintain_order=True).to_list()
-    return [scenario.name for scenario in study.scenarios()]

@@ -246,18 +246,15 @@ def _wide_interval(evidence: Evidence) -> Values:
 
 def _outliers(evidence: Evidence) -> Values:
     groups = [
-        (name, values)
-        for name, values in evidence.values_by_scenario()
-        if len(values) >= OUTLIER_MINIMUM_RUNS
+        group for group in evidence.values_by_scenario() if len(group[1]) >= OUTLIER_MINIMUM_RUNS
     ]
-    return _scenarios(
-        [
-            name
-            for name, values in groups
-            if grubbs_p_value(values) < OUTLIER_P_VALUE / len(groups)
-            and _farthest_percent(values) > OUTLIER_MINIMUM_PERCENT
-        ]
-    )
+    found = [
+        name
+        for name, values in groups
+        if grubbs_p_value(values) < OUTLIER_P_VALUE / len(groups)
+        and _farthest_percent(values) > OUTLIER_MINIMUM_PERCENT
+    ]
+    return _scenarios(found)
 
 
 def _odd_loss(evidence: Evidence) -> Values:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from prumo.statistics.factorial import Term
     from prumo.statistics.variation import VariationRow
-    from prumo.study import Level
 
     Row = Mapping[str, Any]
 
@@ -99,7 +98,8 @@ def levels_label(row: Row, factors: Sequence[str]) -> str:
     >>> levels_label({"framework": "pytorch", "batch_size": 64}, ["framework", "batch_size"])
     'pytorch · 64'
     """
-    return SEPARATOR.join(_text(row[factor]) for factor in factors)
+    levels = (row[factor] for factor in factors)
+    return SEPARATOR.join(MISSING if level is None else level_text(level) for level in levels)
 
 
 def scenario_label(row: Row, factors: Sequence[str]) -> str:
@@ -131,7 +131,3 @@ def source_label(row: VariationRow) -> Message | Series:
 def term_label(term: Term) -> Series:
     """A term as it is written: its factors with a multiplication sign between them."""
     return Series(term, TERM_SIGN)
-
-
-def _text(level: Level | None) -> str:
-    return MISSING if level is None else level_text(level)

@@ -17,7 +17,7 @@ from prumo.errors import UnavailableError
 from prumo.money.cost import kept_costing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from prumo.progress import Progress
     from prumo.results.record import RunRecord
@@ -198,19 +198,14 @@ def _curves(results: Results, run: str) -> tuple[Point, ...]:
     """Loss by step, and loss and accuracy by epoch, as far as the run reported them."""
     steps = results.steps(run).filter(pl.col("epoch") > 0).select("loss").collect()
     epochs = results.epochs(run).select("epoch", *CURVES).collect()
-    numbers = epochs["epoch"].to_list()
-    return (
-        *_points("step_loss", range(1, steps.height + 1), steps["loss"]),
-        *(point for name in CURVES for point in _points(f"epoch_{name}", numbers, epochs[name])),
-    )
-
-
-def _points(name: str, places: Iterable[int], values: pl.Series) -> list[Point]:
-    return [
+    curves = [("step_loss", list(range(1, steps.height + 1)), steps["loss"])]
+    curves += [(f"epoch_{name}", epochs["epoch"].to_list(), epochs[name]) for name in CURVES]
+    return tuple(
         Point(name, value, place)
+        for name, places, values in curves
         for place, value in zip(places, values, strict=True)
         if value is not None
-    ]
+    )
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

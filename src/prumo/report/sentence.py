@@ -206,9 +206,8 @@ def _largest_effect(report: Report) -> Message | None:
         effects.sort(key=lambda effect: effect.interval.mean)
         ranges.append((effects[0], effects[-1]))
     least, most = max(ranges, key=lambda ends: ends[1].interval.mean - ends[0].interval.mean)
-    if least.interval.high is None or most.interval.low is None:
-        return None
-    if least.interval.high >= most.interval.low:
+    high, low = least.interval.high, most.interval.low
+    if high is None or low is None or high >= low:
         return None
     unit = metric_of(report.main_metric or "").unit
     return Message(

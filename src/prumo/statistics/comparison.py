@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import partial
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,12 +17,13 @@ from prumo.statistics.interval import DEFAULT_CONFIDENCE, bootstrap_ratio, mean_
 from prumo.study import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from prumo.statistics.interval import Ratio
     from prumo.study import Level
 
     Levels = tuple[Level | None, ...]
+    Pairs = Sequence[tuple[Sequence[float], Sequence[float]]]
 
 # A spread needs two values.
 FEWEST_RUNS = 2
@@ -133,8 +135,9 @@ def compare(  # noqa: PLR0913 (a table, its columns, and three choices)
         raise InputError(f"no factor '{factor}': {did_you_mean(factor, factors)}")
     others = [name for name in factors if name != factor]
     samples = _samples(runs, others, factor, metric)
+    ratio_of = partial(_ratio, confidence=confidence, bootstrap=bootstrap)
     pairs = [
-        _compared(level, other, samples, others, confidence, bootstrap=bootstrap)
+        _compared(level, other, samples, others, ratio_of)
         for level, other in _chosen(factor, list(samples), against)
     ]
     single = iter(_judged([one for pair in pairs for one in pair.matched], 1 - confidence))
@@ -208,14 +211,12 @@ def _chosen(factor: str, levels: Sequence[str], against: str | None) -> Iterable
     return [(level, against) for level in levels if level != against]
 
 
-def _compared(  # noqa: PLR0913 (two levels, their runs and how to compare)
+def _compared(
     level: str,
     other: str,
     samples: Mapping[str, Mapping[Levels, Sample]],
     others: Sequence[str],
-    confidence: float,
-    *,
-    bootstrap: bool,
+    ratio_of: Callable[[Pairs], Ratio],
 ) -> LevelComparison:
     mine, theirs = samples[level], samples[other]
     shared = [levels for levels in mine if levels in theirs]
@@ -225,19 +226,17 @@ def _compared(  # noqa: PLR0913 (two levels, their runs and how to compare)
             levels=dict(zip(others, levels, strict=True)),
             sample=mine[levels],
             other_sample=theirs[levels],
-            ratio=_ratio([pair], confidence, bootstrap=bootstrap),
+            ratio=ratio_of([pair]),
             cliffs_delta=cliffs_delta(*pair),
         )
         for levels, pair in zip(shared, pairs, strict=True)
     ]
-    ratio = _ratio(pairs, confidence, bootstrap=bootstrap) if pairs else None
+    ratio = ratio_of(pairs) if pairs else None
     unmatched = len(mine) + len(theirs) - 2 * len(shared)
     return LevelComparison(level, other, tuple(matched), unmatched, ratio)
 
 
-def _ratio(
-    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], confidence: float, *, bootstrap: bool
-) -> Ratio:
+def _ratio(pairs: Pairs, confidence: float, *, bootstrap: bool) -> Ratio:
     ratio = mean_ratio(pairs, confidence)
     if not bootstrap:
         return ratio

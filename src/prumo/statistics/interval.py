@@ -116,10 +116,8 @@ def relative_half_width_percent(
     24.8
     """
     finite = [value for value in values if isfinite(value)]
-    if len(finite) < 2:  # noqa: PLR2004 (a spread needs two values)
-        return None
-    interval = mean_interval(finite, confidence)
-    if interval.half_width is None or interval.mean == 0:
+    interval = mean_interval(finite, confidence) if finite else None
+    if interval is None or interval.half_width is None or interval.mean == 0:
         return None
     return 100 * interval.half_width / abs(interval.mean)
 

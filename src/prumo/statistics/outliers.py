@@ -67,12 +67,12 @@ def drift_over_order(runs: pl.DataFrame, metric: str) -> Drift | None:
         return None
     remainder = 1 - correlation**2
     t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
-    place, order = pl.col("place"), runs["order"]
+    place, order = pl.col("place"), pl.col("order")
     slope = table.select((place * pl.col("residual")).sum() / (place * place).sum()).item() or 0.0
     return Drift(
         correlation=correlation,
         p_value=2 * float(stdtr(degrees_of_freedom, -t)),
-        change_percent=100 * slope * (order.max() - order.min()),
+        change_percent=100 * slope * runs.select(order.max() - order.min()).item(),
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from scipy.optimize import least_squares
 
-from prumo.statistics.interval import DEFAULT_CONFIDENCE, t_quantile
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, LARGEST_LOG, t_quantile
 from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ FEWEST_LEVELS = 3
 SUBSTANTIAL_AICC = 2.0
 # A law that meets all levels exactly has no logarithm of its residuals: stop at rounding errors.
 LEAST_SQUARES = 1e-20
-# Three levels that lie close together have ends of intervals that are no numbers any more.
-LARGEST_LOGARITHM = 700.0
 # A seed is a number and no size.
 NOT_SIZES = frozenset({"seed"})
 
@@ -166,8 +164,8 @@ class _Fitted:
         halves = t_quantile(confidence, degrees_of_freedom) * np.sqrt(np.diag(covariance))
         ends = np.stack([self.found - halves, self.found, self.found + halves])
         if self.law is Law.POWER:
-            # Its first constant is fitted as a logarithm.
-            ends[:, 0] = np.exp(np.clip(ends[:, 0], -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
+            # Its first constant is fitted as a logarithm; few levels leave its ends far out.
+            ends[:, 0] = np.exp(np.clip(ends[:, 0], -LARGEST_LOG, LARGEST_LOG))
         (low, slope_low), (value, slope), (high, slope_high) = ends.tolist()
         return Constant(value, low, high), Constant(slope, slope_low, slope_high)
 

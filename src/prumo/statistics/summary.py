@@ -131,17 +131,16 @@ def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Exp
     )
 
 
-def _bootstrap(values: pl.Series, confidence: float) -> tuple[pl.Series, pl.Series]:
+def _bootstrap(values: pl.Series, confidence: float) -> pl.DataFrame:
     ends = [
         bootstrap_interval(several, lambda resamples: resamples.mean(axis=-1), confidence)
         if len(several) >= BOOTSTRAP_MINIMUM_VALUES
         else None
         for several in values
     ]
-    lows, highs = zip(*(pair or (None, None) for pair in ends), strict=True) if ends else ((), ())
-    return (
-        pl.Series("bootstrap_low", lows, pl.Float64),
-        pl.Series("bootstrap_high", highs, pl.Float64),
+    names = ("bootstrap_low", "bootstrap_high")
+    return pl.DataFrame(
+        [pair or (None, None) for pair in ends], dict.fromkeys(names, pl.Float64), orient="row"
     )
 
 

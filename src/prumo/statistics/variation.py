@@ -143,13 +143,10 @@ def _spread(groups: Sequence[NDArray[np.float64]]) -> float | None:
     if len(repeated) < 2:  # noqa: PLR2004 (a pair)
         return None
     # Values of a coarse clock may all be equally far from their medians: the test has no answer.
-    if all(_is_even(np.abs(group - np.median(group))) for group in repeated):
+    distances = [np.abs(group - np.median(group)) for group in repeated]
+    if all(np.ptp(several) <= RESIDUAL_ROUNDING * several.max() for several in distances):
         return None
     return float(levene(*repeated, center="median").pvalue)
-
-
-def _is_even(distances: NDArray[np.float64]) -> bool:
-    return bool(np.ptp(distances) <= RESIDUAL_ROUNDING * distances.max())
 
 
 class Source(StrEnum):
@@ -186,8 +183,6 @@ class Variation:
     """Whether logarithms were analysed, so that effects multiply."""
     rows: tuple[VariationRow, ...] = ()
     """Factors, interactions, what they leave between combinations, error."""
-    total_degrees_of_freedom: int = 0
-    total_sum_of_squares: float = 0.0
     residuals: ResidualCheck | None = None
     """None where nothing is left to check."""
     findings: tuple[Finding, ...] = ()
@@ -223,8 +218,6 @@ def _allotted(cells: Cells, metric: str) -> Variation:
     return Variation(
         metric=metric,
         rows=tuple(rows),
-        total_degrees_of_freedom=int(cells.counts.sum()) - 1,
-        total_sum_of_squares=total,
         residuals=check,
         findings=(
             *_design_findings(cells, support, fit),

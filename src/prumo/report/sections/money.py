@@ -49,8 +49,6 @@ READING = Message(
     "Points: the mean of the runs that came after it."
 )
 
-RATES_FOR_PARETO = 2
-
 
 @dataclass(frozen=True)
 class MoneySection(Section):
@@ -71,11 +69,7 @@ class MoneySection(Section):
         """Time against money."""
         cost, metric = self.report.cost, self.report.cost_metric
         # At one price for all, money is time in another unit.
-        if (
-            cost is None
-            or metric is None
-            or len(set(cost.costing.rates.values())) < RATES_FOR_PARETO
-        ):
+        if cost is None or metric is None or len(set(cost.costing.rates.values())) <= 1:
             return []
         metrics = (cost.costing.time_metric, metric)
         return pareto_figures(cost.points, cost.summary, self.report.varying, metrics, language)

@@ -13,8 +13,9 @@ from prumo.quantity import Estimate, Quantity
 from prumo.report.figures.batch import batch_figures
 from prumo.report.label import SEPARATOR, metric_title
 from prumo.report.sections.section import PageSection, Section
+from prumo.statistics.interval import LARGEST_LOG
 from prumo.statistics.metric import metric_of
-from prumo.statistics.scaling import LARGEST_LOGARITHM, Law, scaling_fits
+from prumo.statistics.scaling import Law, scaling_fits
 from prumo.study import level_text
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _law(fit: ScalingFit) -> Message:
     metric = metric_of(fit.metric)
     values = {"metric": metric_title(metric.name), "factor": fit.factor}
     if fit.law is Law.POWER:
-        value, low, high = (2 ** min(power, LARGEST_LOGARITHM) for power in fit.exponent)
+        value, low, high = (2 ** min(power, LARGEST_LOG) for power in fit.exponent)
         return Message(
             "{metric} goes with {factor} to the power {exponent}; twice the {factor} makes it "
             "{times} times as large",

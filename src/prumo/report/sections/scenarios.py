@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich import box
 from rich.table import Table
@@ -36,21 +36,14 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-class Cell(NamedTuple):
-    """A mean with its interval, as text."""
-
-    mean: str
-    interval: str
-
-
-def cell(row: Row | None, language: Language) -> Cell:
-    """One row of a summary in a cell; a dash where there is none."""
+def cell(row: Row | None, language: Language) -> tuple[str, str]:
+    """The mean in a row of a summary and its interval; a dash where there is no row."""
     if row is None:
-        return Cell(MISSING, "")
+        return MISSING, ""
     scale = language.scale(row["mean"], row["unit"])
     if row["ci_low"] is None:
-        return Cell(scale.text(row["mean"]), language.say("1 run, no interval"))
-    return Cell(scale.text(row["mean"]), scale.interval(row["ci_low"], row["ci_high"]))
+        return scale.text(row["mean"]), language.say("1 run, no interval")
+    return scale.text(row["mean"]), scale.interval(row["ci_low"], row["ci_high"])
 
 
 class BarsSection(FigureSection):

@@ -108,7 +108,6 @@ FRAME_SCHEMA = {
     "p_value": pl.Float64,
 }
 COLUMNS = ("source", "share", "squares", "degrees_of_freedom", "f", "p")
-FACTORS_FOR_EFFECTS = 2
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ class EffectsSection(FigureSection):
     def figures(self, language: Language, /) -> list[Figure]:
         """A panel for each factor, where there are several."""
         report = self.report
-        if report.main_metric is None or len(report.compared) < FACTORS_FOR_EFFECTS:
+        if report.main_metric is None or len(report.compared) <= 1:
             return []
         metric, confidence, balanced = report.main_metric, report.confidence, report.balanced
         return effects_figures(report.effects, metric, confidence, language, balanced=balanced)
