@@ -102,7 +102,7 @@ def bootstrap_tail(n: int, confidence: float) -> float:
     """The share of resamples beyond one end of the expanded interval of n values.
 
     >>> round(bootstrap_tail(10, 0.95), 4)
-    0.0085
+    0.0086
     """
     return float(ndtr(-sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)))
 
