@@ -148,15 +148,15 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the interval that it is known to, both in the value's scale.
+    """A value with the interval that it is known to, if any, both in the value's scale.
 
     >>> str(Estimate(1.5, 1.25, 1.75, "s"))
     '1.500 s [1.250, 1.750]'
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     unit: str = ""
     digits: int = DIGITS
 
@@ -166,7 +166,8 @@ class Estimate:
     def localized(self, marks: Marks) -> str:
         """The estimate with the marks of a language."""
         scale = scale_of(self.value, self.unit, marks, self.digits)
-        return f"{scale.text(self.value)} {scale.interval(self.low, self.high)}"
+        text = scale.text(self.value)
+        return text if self.low is None else f"{text} {scale.interval(self.low, self.high)}"
 
 
 def scale_of(value: float | None, unit: str, marks: Marks = ENGLISH, digits: int = DIGITS) -> Scale:

@@ -56,7 +56,7 @@ def test_tables_on_a_terminal() -> None:
 
 
 def test_a_description_names_every_section_of_the_machine() -> None:
-    titles = [section.title for section in describe(machine_facts())]
+    titles = [*describe(machine_facts())]
     assert titles == ["Machine", "Processor", "Memory", "GPU", "Disk", "Noise"]
 
 

@@ -15,7 +15,7 @@ from prumo.report.sentence import verdict_words
 from prumo.report.warnings import CATALOGUES
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
-from prumo.statistics.training import OperationKind
+from prumo.statistics.training import OperationKind, Resource
 from prumo_retina.grade import Grade, Urgency
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _in_enumerations() -> Iterator[Spoken]:
             Spoken(text, plural, "prumo/report/warnings.py") for text, plural in catalogue.texts()
         )
     for texts in (
-        [kind.value for kind in OperationKind],
+        [kind.value for kind in (*OperationKind, *Resource)],
         [state.value for state in ProofState],
         [str(verdict_words(verdict.value)) for verdict in Verdict],
         [grade.title for grade in Grade],

@@ -14,7 +14,7 @@ from prumo.forecast.estimate import Training, estimate
 from prumo.money.billing import rate_of
 from prumo.money.catalog import load_catalog
 from prumo.money.price import Purchase
-from prumo.report.cost_notes import age_notes
+from prumo.report.cost_sentences import age_notes
 from prumo.report.forecast import estimate_sentences
 from prumo.report.language import language as language_of
 from prumo.results.tables import Results

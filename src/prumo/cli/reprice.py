@@ -13,8 +13,7 @@ from prumo.errors import InputError
 from prumo.money.cost import cost_settings
 from prumo.money.price import Purchase
 from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
-from prumo.report.cost_notes import age_notes
-from prumo.report.cost_sentences import exchange_message, rate_message
+from prumo.report.cost_sentences import age_notes, exchange_message, rate_message
 from prumo.results.folder import ResultsFolder
 from prumo.results.tables import Results
 

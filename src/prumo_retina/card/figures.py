@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from prumo.message import Message
-from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, caption, draw, plain
+from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, draw, plain
 from prumo_retina.card.layout import formatted_estimate
 from prumo_retina.grade import Grade, point_label
 
@@ -44,8 +44,8 @@ def confusion_figure(judgement: Judgement, point: str, language: Language) -> Fi
     chart = _heat(
         _cells(counts, rows, columns), rows, columns, (language.say("true grade"), answer)
     )
-    title = language.say("Photographs by true grade and answer")
-    return draw(chart, "confusion", title, caption([_CONFUSION_EXPLAINED], language), language)
+    title = Message("Photographs by true grade and answer")
+    return draw(chart, "confusion", title, [_CONFUSION_EXPLAINED], language)
 
 
 def _referral_counts(rates: PointRates) -> list[list[int]]:
@@ -107,8 +107,8 @@ def roc_figure(judgement: Judgement, language: Language) -> Figure:
         "The area under the curve is {area}.",
         {"area": formatted_estimate(judgement.auc, language)},
     )
-    title = language.say("What each threshold would find")
-    return draw(chart, "roc", title, caption([_ROC_EXPLAINED, area], language), language)
+    title = Message("What each threshold would find")
+    return draw(chart, "roc", title, [_ROC_EXPLAINED, area], language)
 
 
 def _unit() -> dict[str, object]:
@@ -195,8 +195,8 @@ def reliability_figure(judgement: Judgement, language: Language) -> Figure:
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, **marks),
     ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
-    title = language.say("Whether probabilities mean what they say")
-    return draw(chart, "reliability", title, caption([_RELIABILITY_EXPLAINED], language), language)
+    title = Message("Whether probabilities mean what they say")
+    return draw(chart, "reliability", title, [_RELIABILITY_EXPLAINED], language)
 
 
 def _bins(calibration: Calibration, kind: str) -> pl.DataFrame:
