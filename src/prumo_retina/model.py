@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_json
-from prumo_retina.dataset.data_folder import write_table
+from prumo_retina.dataset.data_folder import read_table, write_table
 from prumo_retina.fundus.preparation import Preparation
 
 Task = Literal["referral", "grade"]
@@ -130,10 +129,8 @@ def open_model(path: Path) -> ModelFolder:
 def write_description(folder: Path, description: ModelDescription) -> None:
     """Write `model.json`, whole or not at all: it comes last and makes the folder a model."""
     path = folder / MODEL_FILE
-    try:
+    with StorageError.writing(path):
         write_json(path, description)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 def network_sha256(folder: Path) -> str:
@@ -209,33 +206,23 @@ class Seen:
     """The image that shows the same photograph."""
 
 
-def write_seen(folder: Path, photographs: Iterable[Seen]) -> Path:
+_SEEN_COLUMNS = [field.name for field in fields(Seen)]
+
+
+def write_seen(folder: Path, photographs: Iterable[Seen]) -> None:
     """Write the list of a model folder, whole or not at all."""
-    path = folder / SEEN_FILE
-    write_table(path, _columns(), map(astuple, photographs))
-    return path
+    write_table(folder / SEEN_FILE, _SEEN_COLUMNS, map(astuple, photographs))
 
 
 def read_seen(folder: Path) -> tuple[Seen, ...]:
     """All photographs that the model in a folder was made from."""
     path = folder / SEEN_FILE
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            absent = {"image", "subset", "sha256"} - set(reader.fieldnames or ())
-            if absent:
-                raise InputError(f"{path}: has no column {', '.join(sorted(absent))}")
-            return tuple(
-                Seen(**{name: row.get(name) or "" for name in _columns()}) for row in reader
-            )
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             f"{folder} has no {SEEN_FILE}, so nobody can tell which photographs the model has "
             "seen; train it again with `prumo retina train`"
-        ) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-
-
-def _columns() -> list[str]:
-    return [field.name for field in fields(Seen)]
+        )
+    return tuple(
+        Seen(**{name: row.get(name) or "" for name in _SEEN_COLUMNS})
+        for _, row in read_table(path, ("image", "subset", "sha256"))
+    )

@@ -107,10 +107,8 @@ def _outputs(task: Task) -> int:
 def _kept_log(log: Path) -> Path:
     """The log beside those of set-ups: the folder that it was written in goes."""
     kept = made_folder(LOGS) / f"{KIND}.log"
-    try:
+    with StorageError.writing(kept):
         shutil.copyfile(log, kept)
-    except OSError as error:
-        raise StorageError.on_writing(kept, error) from error
     return kept
 
 

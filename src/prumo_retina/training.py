@@ -29,10 +29,11 @@ from prumo_retina.records import RECORDS_FOLDER, RecordsCard, convert, read_card
 from prumo_retina.records.split import TEST, VALIDATION, Shares
 from prumo_retina.training_folder import (
     FACTS_FILE,
+    OUT_OF_FOLD,
     TrainingFolder,
     described,
     doubts,
-    read_held_out,
+    read_cases,
 )
 from prumo_retina.weights import Weights, resolve_weights
 from prumo_retina.weights.files import write_arrays
@@ -109,15 +110,12 @@ def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
             _work(order, parameters, weights, card, progress)
         progress.show("choosing thresholds")
         facts = json.loads((order.out / FACTS_FILE).read_bytes())
+        write_seen(order.out, training_photographs(order.data))
         description = described(order.out, facts, parameters, card, str(weights))
-        seen = tuple(training_photographs(order.data))
-        write_seen(order.out, seen)
         write_description(order.out, description)
         folder.finish()
-    held_out = read_held_out(order.out, str(facts["judged_on"]))
-    patients = {photograph.image: photograph.patient for photograph in seen}
-    warnings = tuple(doubts(description, held_out, patients))
-    return TrainedModel(order.out, description, facts, warnings)
+    held_out = read_cases(order.out, str(facts["judged_on"]))
+    return TrainedModel(order.out, description, facts, tuple(doubts(description, held_out)))
 
 
 def _warning(card: RecordsCard) -> str:
@@ -137,7 +135,7 @@ def _card(data: Path, progress: Progress) -> RecordsCard:
 
 def _require_both_classes(card: RecordsCard) -> None:
     """Told before hours of training, as thresholds are chosen at their end."""
-    held_out = "out-of-fold" if card.folds else VALIDATION
+    held_out = OUT_OF_FOLD if card.folds else VALIDATION
     subsets = [card.subsets[name] for name in card.subsets if card.folds or name == VALIDATION]
     counts = np.sum([subset.grades for subset in subsets], axis=0)
     referable = np.repeat(np.arange(len(counts)) >= REFERABLE_FROM, counts)

@@ -89,10 +89,8 @@ def find(path: Path, output: Path, known: Finding | None, preparation: Preparati
         output.unlink(missing_ok=True)
         return finding
     content = encoded(result.pixels)
-    try:
+    with StorageError.writing(output):
         write_whole(output, content)
-    except OSError as error:
-        raise StorageError.on_writing(output, error) from error
     return replace(finding, output_bytes=len(content), fingerprint=fingerprint(result.pixels))
 
 
@@ -134,23 +132,15 @@ def read_findings(journal: Path) -> dict[str, Finding]:
 
 
 @contextmanager
-def written_findings(
-    journal: Path, known: Iterable[Finding]
-) -> Iterator[Callable[[Finding], None]]:
+def written_findings(journal: Path, known: Iterable[Finding]) -> Iterator[Callable[[Finding], int]]:
     """A function that keeps one more finding, from that moment on whatever happens.
 
     The journal is first written anew with what is known, which drops lines that were cut short.
     """
-    try:
+    with StorageError.writing(journal):
         write_whole(journal, b"".join(map(_line, known)), mode=OWNER_ONLY)
         with journal.open("ab", buffering=0) as stream:
-
-            def keep(finding: Finding) -> None:
-                stream.write(_line(finding))
-
-            yield keep
-    except OSError as error:
-        raise StorageError.on_writing(journal, error) from error
+            yield lambda finding: stream.write(_line(finding))
 
 
 def _line(finding: Finding) -> bytes:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from prumo.errors import DataError
-from prumo_retina.dataset.data_folder import write_table
+from prumo.files import file_sha256
+from prumo_retina.dataset.data_folder import read_table, write_table
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import Grade
@@ -34,6 +33,7 @@ COLUMNS = (
     "site",
     "duplicate_of",
 )
+_CIRCLE = ("x", "y", "radius")
 
 
 @dataclass(frozen=True)
@@ -84,37 +84,22 @@ def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """Every input of a folder that `prumo retina prepare` has finished."""
-    path = folder / MANIFEST_FILE
-    try:
-        text = _content(folder).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        absent = set(COLUMNS) - set(reader.fieldnames or ())
-        if absent:
-            raise DataError(f"{path}: has no column {', '.join(sorted(absent))}")
-        return tuple(_entry(row, f"{path}:{reader.line_num}") for row in reader)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}") from error
+    return tuple(_entry(row, place) for place, row in read_table(_manifest(folder), COLUMNS))
 
 
 def manifest_sha256(folder: Path) -> str:
     """Changes whenever anything about any input does."""
-    return hashlib.sha256(_content(folder)).hexdigest()
+    return file_sha256(_manifest(folder))
 
 
-def _content(folder: Path) -> bytes:
+def _manifest(folder: Path) -> Path:
     path = folder / MANIFEST_FILE
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
+    if not path.exists():
         raise DataError(
             f"{folder} has no {MANIFEST_FILE}: give a folder that `prumo retina prepare` made, "
             "or call that again if it was stopped"
-        ) from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+        )
+    return path
 
 
 def _row(entry: Entry) -> dict[str, object]:
@@ -124,35 +109,20 @@ def _row(entry: Entry) -> dict[str, object]:
     if not entry.width:
         row["width"] = row["height"] = ""
     if circle := entry.circle:
-        row |= {name: f"{getattr(circle, name):.2f}" for name in ("x", "y", "radius")}
+        row |= {name: f"{getattr(circle, name):.2f}" for name in _CIRCLE}
     return row
 
 
-def _entry(row: Mapping[str, str], place: str) -> Entry:
+def _entry(row: dict[str, str], place: str) -> Entry:
     if None in row or None in row.values():
         raise DataError(f"{place}: has other than {len(COLUMNS)} columns")
+    values: dict[str, Any] = {name: row[name] for name in COLUMNS if name not in _CIRCLE}
     try:
-        return Entry(
-            input=row["input"],
-            verdict=Verdict(row["verdict"]),
-            reason=row["reason"],
-            output=row["output"],
-            sha256=row["sha256"],
-            width=int(row["width"] or 0),
-            height=int(row["height"] or 0),
-            circle=_circle(row),
-            grade=Grade(int(row["grade"])) if row["grade"] else None,
-            patient=row["patient"],
-            eye=row["eye"],
-            camera=row["camera"],
-            site=row["site"],
-            duplicate_of=row["duplicate_of"],
-        )
+        values["verdict"] = Verdict(row["verdict"])
+        values["grade"] = Grade(int(row["grade"])) if row["grade"] else None
+        values["width"], values["height"] = int(row["width"] or 0), int(row["height"] or 0)
+        if row["radius"]:
+            values["circle"] = Circle(*(float(row[name]) for name in _CIRCLE))
     except ValueError as error:
         raise DataError(f"{place}: {error}") from error
-
-
-def _circle(row: Mapping[str, str]) -> Circle | None:
-    if not row["radius"]:
-        return None
-    return Circle(float(row["x"]), float(row["y"]), float(row["radius"]))
+    return Entry(**values)

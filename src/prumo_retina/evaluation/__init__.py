@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from prumo_retina.model import read_seen
 from prumo_retina.records import ALL, read_subset_names
 from prumo_retina.records.split import duplicate_groups, select
 from prumo_retina.scoring import score
+from prumo_retina.training_folder import OUT_OF_FOLD, read_cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 DUPLICATE = "duplicates of others"
 NO_SUBSET = "in no subset"
 NO_HEAT_MAPS = "0"
-OUT_OF_FOLD = "out-of-fold"
 SCORES_FILE = f"scores-{OUT_OF_FOLD}.csv"
 TEST = "test"
 _NAME = r"([\w-][\w.-]*)?"
@@ -171,7 +170,7 @@ def _held_out(model: ModelFolder, material: Material) -> _Answered:
     They are known by their hash: another preparation may have named them otherwise.
     """
     names = {photograph.sha256: photograph.image for photograph in read_seen(model.path)}
-    scored = {case.image: case for case in out_of_fold_cases(model.path)}
+    scored = {case.image: case for case in read_cases(model.path, OUT_OF_FOLD)}
     answered = []
     for entry in material.gradable:
         held_out = scored.get(names[entry.sha256])
@@ -334,46 +333,9 @@ def is_cross_validated(model: Path) -> bool:
     return (model / SCORES_FILE).is_file()
 
 
-def out_of_fold_cases(model: Path) -> list[Case]:
-    """Every photograph of the cross-validation of a model, with what is known about it."""
-    known = {photograph.image: photograph for photograph in read_seen(model)}
-    path = model / SCORES_FILE
-    cases = []
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                seen = known[row["image"]]
-                cases.append(
-                    Case(
-                        image=row["image"],
-                        grade=int(row["grade"]),
-                        scores=_scores(row),
-                        patient=seen.patient,
-                        camera=seen.camera,
-                        site=seen.site,
-                        fold=row["fold"],
-                    )
-                )
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path}:{reader.line_num}: is not what a training writes: {error}"
-        ) from error
-    return cases
-
-
 def distinct_cases(model: Path) -> list[Case]:
-    """The same without duplicates, which would have one photograph count twice."""
+    """Those of its cross-validation without duplicates, which would count twice."""
     seen = read_seen(model)
     images = {photograph.image for photograph in seen}
     again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
-    return [case for case in out_of_fold_cases(model) if case.image not in again]
-
-
-def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
-    """In the order of the columns `score0`, `score1` and so on."""
-    # A row that is too long has cells under no name.
-    columns = [name for name in row if name and name.startswith("score")]
-    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))
+    return [case for case in read_cases(model, OUT_OF_FOLD) if case.image not in again]

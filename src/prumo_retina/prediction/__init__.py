@@ -92,7 +92,9 @@ def predict(
         StorageError: Heat maps are requested where no folder can be made.
     """
     if request.heat_maps is not None:
-        _make_folder(request.heat_maps)
+        # Before all work, which would be lost if it were found out at the end.
+        with StorageError.writing(request.heat_maps):
+            request.heat_maps.mkdir(parents=True, exist_ok=True)
     # Photographs of patients stay in a folder that only this user can open, and go at the end.
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="prumo-eyes-") as scratch:
         seen = list(_prepare_all(files, model.description.preparation, Path(scratch), progress))
@@ -125,14 +127,6 @@ class _Answer:
     grades: tuple[float, ...]
 
 
-def _make_folder(path: Path) -> None:
-    """Before all work, which would be lost if it were found out at the end."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
-
-
 def _prepare_all(
     files: Sequence[Path], preparation: Preparation, scratch: Path, progress: Progress
 ) -> Iterator[_Seen]:
@@ -161,10 +155,8 @@ def _prepare(file: Path, preparation: Preparation, target: Path) -> _Seen:
     quality = _with_notes(found.quality, photograph.notes)
     if not quality.verdict.is_gradable or found.pixels is None:
         return _Seen(file, quality, photograph.laterality)
-    try:
+    with StorageError.writing(target):
         target.write_bytes(encoded(found.pixels))
-    except OSError as error:
-        raise StorageError.on_writing(target, error) from error
     return _Seen(file, quality, photograph.laterality, target)
 
 

@@ -73,10 +73,8 @@ def write_arrays(named: NamedArrays, path: Path) -> None:
         for name, array in named.arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    try:
+    with StorageError.writing(path):
         write_whole(path, content.getvalue())
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 def opened_archive(content: bytes) -> zipfile.ZipFile:
@@ -277,10 +275,8 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
     with tempfile.TemporaryDirectory(prefix="prumo-") as name:
         folder = Path(name)
         source, out = folder / "weights.pt", folder / "arrays.npz"
-        try:
+        with StorageError.writing(source):
             source.write_bytes(content)
-        except OSError as error:
-            raise StorageError.on_writing(source, error) from error
         task = WorkerTask(_KIND, {}, {"source": str(source), "out": str(out)})
         terms = Terms(memory_bytes=int(read_memory().available_bytes * _MEMORY_SHARE))
         try:
