@@ -9,12 +9,12 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_json
 from prumo_retina.dataset.data_folder import read_table, write_table
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.fundus.preparation import Part, Preparation
 
 Task = Literal["referral", "grade"]
 MODEL_FILE = "model.json"
@@ -22,11 +22,7 @@ NETWORK_FILE = "model.keras"
 FORMAT = 1
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Normalization(_Part):
+class Normalization(Part):
     """What the network's first layers do to pixels from 0 to 255: (pixel - offset) / scale."""
 
     offset: tuple[float, float, float]
@@ -34,7 +30,7 @@ class Normalization(_Part):
     channels: Literal["rgb", "bgr"] = "rgb"
 
 
-class OperatingPoint(_Part):
+class OperatingPoint(Part):
     """A threshold on the probability of a referral, with the reason for it."""
 
     name: str
@@ -48,7 +44,7 @@ class OperatingPoint(_Part):
     specificity: float
 
 
-class ModelDescription(_Part):
+class ModelDescription(Part):
     """Everything but the weights."""
 
     format: Literal[1] = 1

@@ -23,7 +23,7 @@ from prumo_retina.scoring import score
 from prumo_retina.training_folder import OUT_OF_FOLD, read_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
