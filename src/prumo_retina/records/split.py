@@ -22,7 +22,7 @@ from prumo.errors import DataError, InputError
 from prumo_retina.grade import GRADE_COUNT, Grade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prumo_retina.dataset.manifest import Entry
 
@@ -39,33 +39,19 @@ CONFLICT = "duplicates with other grades"
 
 def kept_together(entries: Iterable[Entry]) -> tuple[Group, ...]:
     """Groups of photographs that share a patient or show the same; most have one member."""
-    return _groups(entries, _ties)
+    return _groups(entries, by_patient=True)
 
 
 def duplicate_groups(entries: Iterable[Entry]) -> tuple[Group, ...]:
     """Groups of photographs that show the same, each of two or more."""
-    return tuple(group for group in _groups(entries, _duplicate_ties) if len(group) > 1)
+    return tuple(group for group in _groups(entries, by_patient=False) if len(group) > 1)
 
 
-def _ties(entry: Entry) -> Iterator[Hashable]:
-    yield from _duplicate_ties(entry)
-    if entry.patient:
-        yield "patient", entry.patient
-
-
-def _duplicate_ties(entry: Entry) -> Iterator[Hashable]:
-    yield "image", entry.name
-    if entry.duplicate_of:
-        yield "image", entry.duplicate_of
-
-
-def _groups(
-    entries: Iterable[Entry], ties: Callable[[Entry], Iterator[Hashable]]
-) -> tuple[Group, ...]:
+def _groups(entries: Iterable[Entry], *, by_patient: bool) -> tuple[Group, ...]:
     """Whoever shares a tie, directly or through others, by name within each group and over all."""
-    leader: dict[Hashable, Hashable] = {}
+    leader: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def found(tie: Hashable) -> Hashable:
+    def found(tie: tuple[str, str]) -> tuple[str, str]:
         while leader.setdefault(tie, tie) != tie:
             leader[tie] = leader[leader[tie]]
             tie = leader[tie]
@@ -73,10 +59,12 @@ def _groups(
 
     ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
-        first, *others = map(found, ties(entry))
-        for other in others:
-            leader[other] = first
-    members: dict[Hashable, list[Entry]] = defaultdict(list)
+        own = found(("image", entry.name))
+        if entry.duplicate_of:
+            leader[found(("image", entry.duplicate_of))] = own
+        if by_patient and entry.patient:
+            leader[found(("patient", entry.patient))] = own
+    members: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in ordered:
         members[found(("image", entry.name))].append(entry)
     return tuple(map(tuple, members.values()))
@@ -283,33 +271,21 @@ def select(entries: Iterable[Entry]) -> Selection:
     chosen: list[Entry] = []
     left_out: list[LeftOut] = []
     for entry in entries:
-        reason = _reason(entry)
-        if reason is None:
-            chosen.append(entry)
+        if not entry.output:
+            left_out.append(LeftOut(entry, NO_PHOTOGRAPH, entry.reason))
+        elif not entry.verdict.is_gradable:
+            left_out.append(LeftOut(entry, UNGRADABLE, entry.verdict.value))
+        elif entry.grade is None:
+            left_out.append(LeftOut(entry, NO_GRADE, entry.reason))
         else:
-            left_out.append(reason)
-    conflicts = _conflicts(chosen)
+            chosen.append(entry)
+    conflicts: dict[str, LeftOut] = {}
+    for group in duplicate_groups(chosen):
+        # Nobody can tell which of the grades is right, so none of the duplicates is used.
+        if len({entry.grade for entry in group}) > 1:
+            graded = ", ".join(f"{entry.input}: {entry.grade:d}" for entry in group)
+            conflicts |= {entry.image: LeftOut(entry, CONFLICT, graded) for entry in group}
     left_out += [conflicts[entry.image] for entry in chosen if entry.image in conflicts]
     return Selection(
         tuple(entry for entry in chosen if entry.image not in conflicts), tuple(left_out)
     )
-
-
-def _reason(entry: Entry) -> LeftOut | None:
-    if not entry.output:
-        return LeftOut(entry, NO_PHOTOGRAPH, entry.reason)
-    if not entry.verdict.is_gradable:
-        return LeftOut(entry, UNGRADABLE, entry.verdict.value)
-    if entry.grade is None:
-        return LeftOut(entry, NO_GRADE, entry.reason)
-    return None
-
-
-def _conflicts(entries: Iterable[Entry]) -> dict[str, LeftOut]:
-    """Nobody can tell which of the grades is right, so none of the duplicates is used."""
-    found: dict[str, LeftOut] = {}
-    for group in duplicate_groups(entries):
-        if len({entry.grade for entry in group}) > 1:
-            graded = ", ".join(f"{entry.input}: {entry.grade:d}" for entry in group)
-            found |= {entry.image: LeftOut(entry, CONFLICT, graded) for entry in group}
-    return found
