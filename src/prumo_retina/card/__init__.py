@@ -168,13 +168,14 @@ def card(evaluation: Evaluation, pictures: Sequence[Picture], language: Language
 
 
 def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Section:
-    explained = Message(
-        "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same under "
-        "colours: bright yellow spoke most for a referral, dark blue least; where all is blue, "
-        "nothing did. Each is scaled by itself, so it shows where and not how "
-        "much, and never whether the network was right."
-    )
-    sentences = [explained]
+    sentences = [
+        Message(
+            "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same "
+            "under colours: bright yellow spoke most for a referral, dark blue least; where all is "
+            "blue, nothing did. Each is scaled by itself, so it shows where and not how much, and "
+            "never whether the network was right."
+        )
+    ]
     if evaluation.is_out_of_fold:
         sentences.append(
             Message(
@@ -233,12 +234,8 @@ def _blocks(table: GroupTable, point: str, language: Language) -> Iterator[Parag
     yield Table(
         (
             language.say(_COLUMNS[table.column]),
-            language.say("photographs"),
-            language.say("referable"),
-            language.say("ungradable"),
-            language.say("area under the curve"),
-            language.say("sensitivity"),
-            language.say("specificity"),
+            *language.each("photographs", "referable", "ungradable", "area under the curve"),
+            *language.each("sensitivity", "specificity"),
         ),
         tuple(_row(group, language) for group in table.groups),
     )
@@ -296,15 +293,13 @@ def _model(description: ModelDescription, language: Language) -> Iterator[tuple[
             "channels": normalization.channels.upper(),
         },
     )
-    scratch = Message("random: nothing was learnt before this training")
+    scratch = language.say("random: nothing was learnt before this training")
     yield language.say("model"), description.name
     yield language.say("created"), description.created
     yield language.say("network"), description.network
     yield language.say("task"), language.say(_TASKS[description.task])
-    yield (
-        language.say("first weights"),
-        language.say(scratch) if description.weights == "scratch" else description.weights,
-    )
+    weights = scratch if description.weights == "scratch" else description.weights
+    yield language.say("first weights"), weights
     yield language.say("preparation"), language.say(prepared)
     yield language.say("normalization"), language.say(normalized)
     yield language.say("SHA-256 of the network"), description.network_sha256
@@ -314,31 +309,20 @@ def _training(training: dict[str, Any], language: Language) -> Iterator[tuple[st
     """From what a training noted, in whatever order."""
     if (seconds := training.get("seconds")) is not None:
         yield language.say("training time"), language.told(Quantity(float(seconds), "s"))
-    yield language.say("device"), _joined(training.get("device"), training.get("machine"))
+    device = filter(None, (training.get("device"), training.get("machine")))
+    yield language.say("device"), ", ".join(map(str, device))
     if epochs := training.get("epochs"):
         stopped = Message(
             "{epochs}, the best was number {best}",
             {"epochs": epochs, "best": training.get("best_epoch")},
         )
-        yield (
-            language.say("epochs"),
-            language.say(stopped) if training.get("best_epoch") else str(epochs),
-        )
-    yield (
-        language.say("parameters"),
-        formatted_parameters(training.get("parameters") or {}, language),
-    )
-    yield language.say("versions"), _named(training.get("versions"))
-
-
-def _joined(*parts: object) -> str:
-    return ", ".join(str(part) for part in parts if part)
-
-
-def _named(values: object) -> str:
-    if not isinstance(values, dict):
-        return ""
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+        told = language.say(stopped) if training.get("best_epoch") else str(epochs)
+        yield language.say("epochs"), told
+    parameters = training.get("parameters") or {}
+    yield language.say("parameters"), formatted_parameters(parameters, language)
+    versions = (training.get("versions") or {}).items()
+    known = (f"{name} {version}" for name, version in versions if version is not None)
+    yield language.say("versions"), ", ".join(known)
 
 
 def _numbers(values: tuple[float, ...], language: Language) -> str:
@@ -348,18 +332,13 @@ def _numbers(values: tuple[float, ...], language: Language) -> str:
 
 def formatted_parameters(parameters: Mapping[str, object], language: Language) -> str:
     """Each with its title; one that is not known here keeps its name."""
-    left_out = set(_SHOWN_ELSEWHERE)
-    if parameters.get("frozen"):
-        left_out.add("trained_layers")
+    left_out = _SHOWN_ELSEWHERE | ({"trained_layers"} if parameters.get("frozen") else set())
+    titles = {name: language.say(_TITLES[name]) for name in _TITLES}
     return "; ".join(
-        f"{_title(name, language)}: {_value(name, value, language)}"
+        f"{titles.get(name, name)}: {_value(name, value, language)}"
         for name, value in parameters.items()
         if value is not None and name not in left_out
     )
-
-
-def _title(name: str, language: Language) -> str:
-    return language.say(_TITLES[name]) if name in _TITLES else name
 
 
 def _value(name: str, value: object, language: Language) -> str:
@@ -372,11 +351,7 @@ def _value(name: str, value: object, language: Language) -> str:
 
 def references(language: Language) -> Section:
     """Figures from the literature, under a warning."""
-    heads = (
-        language.say("source"),
-        language.say("data set or device"),
-        language.say("reported"),
-    )
+    heads = language.each("source", "data set or device", "reported")
     rows = tuple((source, data, language.say(reported)) for source, data, reported in _REPORTED)
     return Section(
         language.say("Elsewhere, on other photographs"),

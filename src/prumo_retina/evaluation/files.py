@@ -15,7 +15,7 @@ from prumo.message import Message
 from prumo.report.file import write_file
 from prumo.version import __version__
 from prumo_retina.card import card
-from prumo_retina.card.layout import Drawing, Picture, html, markdown
+from prumo_retina.card.layout import Figure, Picture, html, markdown
 from prumo_retina.evaluation import image_names, require_known_images
 from prumo_retina.judge.measures import scores_of
 from prumo_retina.prediction import write_overlay
@@ -49,8 +49,8 @@ def write_evaluation(
     model_card = card(evaluation, pictures, language)
     for section in model_card.sections:
         for block in section.blocks:
-            if isinstance(block, Drawing):
-                write_file(folder / f"{block.figure.name}.svg", block.figure.svg + "\n")
+            if isinstance(block, Figure):
+                write_file(folder / f"{block.name}.svg", block.svg + "\n")
     write_file(folder / "card.md", markdown(model_card))
     write_file(folder / "card.html", html(model_card))
     return folder

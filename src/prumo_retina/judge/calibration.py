@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from math import exp, floor, log
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,22 @@ FEWEST_TO_EXPECT = round(1 / (1 - TARGET)) - 1
 """With fewer photographs of a class no threshold can expect `TARGET`: see `allowed_misses`."""
 
 
+class Rule(StrEnum):
+    """How a threshold was chosen; a model card translates these."""
+
+    EXPECTED_SENSITIVITY = f"expected sensitivity at least {TARGET}, then the greatest specificity"
+    NONE_MISSED = (
+        f"none missed, as too few are referable to expect {TARGET}; then the greatest specificity"
+    )
+    GREATEST_SUM = "greatest sum of sensitivity and specificity"
+    EXPECTED_SPECIFICITY = f"expected specificity at least {TARGET}, then the greatest sensitivity"
+    NO_FALSE_ALARM = (
+        f"no false alarm, as too few are not referable to expect {TARGET}; "
+        "then the greatest sensitivity"
+    )
+    GREATEST_SPECIFICITY = f"the greatest specificity, as {TARGET} is out of reach"
+
+
 def chosen_points(
     probability: ArrayLike, referable: ArrayLike, chosen_on: str
 ) -> tuple[OperatingPoint, ...]:
@@ -52,7 +69,7 @@ def chosen_points(
         OperatingPoint(
             name=name,
             threshold=float(cuts.threshold[at]),
-            rule=rule,
+            rule=rule.value,
             chosen_on=chosen_on,
             sensitivity=float(cuts.sensitivity[at]),
             specificity=float(cuts.specificity[at]),
@@ -114,35 +131,26 @@ class _Cuts:
         self.specificity = specificity[is_cut]
 
 
-def _high_sensitivity(cuts: _Cuts) -> tuple[int, str]:
-    rule = (
-        f"expected sensitivity at least {TARGET}, then the greatest specificity"
-        if _promised_misses(cuts.referable) >= 0
-        else f"none missed, as too few are referable to expect {TARGET}; "
-        "then the greatest specificity"
-    )
+def _high_sensitivity(cuts: _Cuts) -> tuple[int, Rule]:
+    can_expect = _promised_misses(cuts.referable) >= 0
+    rule = Rule.EXPECTED_SENSITIVITY if can_expect else Rule.NONE_MISSED
     return _best(cuts.is_sensitive, cuts.specificity, cuts.sensitivity), rule
 
 
-def _balanced(cuts: _Cuts) -> tuple[int, str]:
+def _balanced(cuts: _Cuts) -> tuple[int, Rule]:
     """Youden (1950), "Index for rating diagnostic tests", Cancer 3(1)."""
     everything = np.ones(len(cuts.threshold), dtype=np.bool_)
     # Rounded: sums of the same two shares in another order must count as equal.
     index = np.round(cuts.sensitivity + cuts.specificity - 1, 12)
-    rule = "greatest sum of sensitivity and specificity"
-    return _best(everything, index, cuts.sensitivity), rule
+    return _best(everything, index, cuts.sensitivity), Rule.GREATEST_SUM
 
 
-def _high_specificity(cuts: _Cuts) -> tuple[int, str]:
+def _high_specificity(cuts: _Cuts) -> tuple[int, Rule]:
     if not cuts.is_specific.any():
-        rule = f"the greatest specificity, as {TARGET} is out of reach"
-        return _best(~cuts.is_specific, cuts.specificity, cuts.sensitivity), rule
-    rule = (
-        f"expected specificity at least {TARGET}, then the greatest sensitivity"
-        if _promised_misses(cuts.others) >= 0
-        else f"no false alarm, as too few are not referable to expect {TARGET}; "
-        "then the greatest sensitivity"
-    )
+        at = _best(~cuts.is_specific, cuts.specificity, cuts.sensitivity)
+        return at, Rule.GREATEST_SPECIFICITY
+    can_expect = _promised_misses(cuts.others) >= 0
+    rule = Rule.EXPECTED_SPECIFICITY if can_expect else Rule.NO_FALSE_ALARM
     return _best(cuts.is_specific, cuts.sensitivity, cuts.specificity), rule
 
 
@@ -152,7 +160,7 @@ def _best(allowed: NDArray[np.bool_], first: NDArray[np.float64], then: NDArray[
     return int(places[np.lexsort((then[places], first[places]))[-1]])
 
 
-_CHOICES: dict[str, Callable[[_Cuts], tuple[int, str]]] = {
+_CHOICES: dict[str, Callable[[_Cuts], tuple[int, Rule]]] = {
     HIGH_SENSITIVITY: _high_sensitivity,
     BALANCED: _balanced,
     HIGH_SPECIFICITY: _high_specificity,
