@@ -19,10 +19,14 @@ from prumo_retina.grade import (
     HIGH_SPECIFICITY,
     REFERABLE_FROM,
 )
-from prumo_retina.judge.measures import checked_grades, checked_probability, require_both_classes
+from prumo_retina.judge.measures import (
+    checked_grades,
+    checked_probability,
+    rate_among,
+    require_both_classes,
+)
 from prumo_retina.model import OperatingPoint
 from prumo_retina.scoring import referral_probability
-from prumo_serve.estimates import rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,11 +61,7 @@ class Rule(StrEnum):
 def chosen_points(
     probability: ArrayLike, referable: ArrayLike, chosen_on: str
 ) -> tuple[OperatingPoint, ...]:
-    """The three named points of a set that is not the one they will be judged on.
-
-    Raises:
-        DataError: Nobody or everybody in the set is referable, or the arrays do not fit.
-    """
+    """The three named points of a set that is not the one they will be judged on."""
     values, truths = checked_probability(probability, referable)
     require_both_classes(truths, f"choosing thresholds on the {chosen_on} photographs")
     cuts = _Cuts(values, truths)
@@ -79,12 +79,6 @@ def chosen_points(
     )
 
 
-def is_referred(probability: ArrayLike, threshold: ArrayLike) -> NDArray[np.bool_]:
-    """The one rule that turns a probability into a referral: at the threshold or above it."""
-    referred: NDArray[np.bool_] = np.asarray(probability, dtype=np.float64) >= np.asarray(threshold)
-    return referred
-
-
 def allowed_misses(count: int) -> int:
     """How many of so many photographs a threshold may miss and still expect `TARGET` of new ones.
 
@@ -93,13 +87,8 @@ def allowed_misses(count: int) -> int:
     that probability (split conformal prediction: Vovk, Gammerman and Shafer 2005). Fewer than 19
     photographs cannot promise that; then none of them may be missed.
     """
-    return max(0, _promised_misses(count))
-
-
-def _promised_misses(count: int) -> int:
-    """Less than none where even a threshold without a miss promises nothing."""
     # Rounded: a twentieth of twenty must not be less than one.
-    return floor(round((1 - TARGET) * (count + 1), 9)) - 1
+    return max(0, floor(round((1 - TARGET) * (count + 1), 9)) - 1)
 
 
 class _Cuts:
@@ -132,7 +121,7 @@ class _Cuts:
 
 
 def _high_sensitivity(cuts: _Cuts) -> tuple[int, Rule]:
-    can_expect = _promised_misses(cuts.referable) >= 0
+    can_expect = cuts.referable >= FEWEST_TO_EXPECT
     rule = Rule.EXPECTED_SENSITIVITY if can_expect else Rule.NONE_MISSED
     return _best(cuts.is_sensitive, cuts.specificity, cuts.sensitivity), rule
 
@@ -149,7 +138,7 @@ def _high_specificity(cuts: _Cuts) -> tuple[int, Rule]:
     if not cuts.is_specific.any():
         at = _best(~cuts.is_specific, cuts.specificity, cuts.sensitivity)
         return at, Rule.GREATEST_SPECIFICITY
-    can_expect = _promised_misses(cuts.others) >= 0
+    can_expect = cuts.others >= FEWEST_TO_EXPECT
     rule = Rule.EXPECTED_SPECIFICITY if can_expect else Rule.NO_FALSE_ALARM
     return _best(cuts.is_specific, cuts.sensitivity, cuts.specificity), rule
 
@@ -199,9 +188,6 @@ def fitted_temperature(scores: ArrayLike, grades: ArrayLike, task: Task) -> floa
     Guo et al. (2017), "On Calibration of Modern Neural Networks": least negative log-likelihood.
     A set without a single mistake would ask for a temperature of 0, so each truth keeps a doubt of
     one in n + 1, as Platt (1999) gives his targets.
-
-    Raises:
-        DataError: Scores are not finite or do not fit the task, or there is only one class.
     """
     logits, classes = _classes(scores, grades, task)
     targets = _doubted(classes, logits.shape[1])
@@ -230,12 +216,9 @@ def calibration(
     values, truths = checked_probability(probability, referable)
     if not len(values):
         raise DataError("calibration needs at least one photograph with a grade")
-    names = None if patients is None else np.asarray(patients)
     filled = tuple(
         ReliabilityBin(
-            len(places),
-            float(values[places].mean()),
-            rate(truths[places], None if names is None else names[places]),
+            len(places), float(values[places].mean()), rate_among(places, truths, patients)
         )
         for places in _equal_parts(values, bins)
     )
@@ -298,8 +281,9 @@ class Decisions:
     """Of each operating point, for each photograph."""
 
     def referred(self, point: str) -> NDArray[np.bool_]:
-        """Who is referred at an operating point."""
-        return is_referred(self.probability, self.threshold[point])
+        """Who is referred at an operating point: at its threshold or above it."""
+        referred: NDArray[np.bool_] = self.probability >= self.threshold[point]
+        return referred
 
 
 def fixed_decisions(
