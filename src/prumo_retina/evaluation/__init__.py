@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_retina.dataset.manifest import Entry
-    from prumo_retina.fundus.preparation import Preparation
     from prumo_retina.judge import Judgement
     from prumo_retina.judge.calibration import Decisions
     from prumo_retina.model import ModelDescription, ModelFolder
@@ -77,12 +76,7 @@ class Question:
 
 
 def evaluate(question: Question, progress: Progress) -> Evaluation:
-    """Judge a model on a data folder, or on the scores out of fold of its cross-validation.
-
-    Raises:
-        InputError: There is neither, or the model has no operating points.
-        DataError: The photographs were prepared otherwise, seen by the model, or of one class.
-    """
+    """Judge a model on a data folder, or on the scores out of fold of its cross-validation."""
     model, description = question.model, question.model.description
     if not description.points:
         raise InputError(f"the model {description.name} has no operating points to be judged at")
@@ -90,15 +84,13 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
         raise InputError(f"'{question.name}' names no folder: use letters, digits, - and _")
     found = _answered(question, progress)
     gradable = [case for case in found.cases if case.is_gradable]
-    scores = scores_of(gradable)
+    scores, task = scores_of(gradable), description.task
     if found.is_out_of_fold:
-        folds = [case.fold for case in gradable]
         _require_crossed_points(description)
-        decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, description.task)
+        folds = [case.fold for case in gradable]
+        decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, task)
     else:
-        decisions = fixed_decisions(
-            scores, description.task, description.temperature, description.points
-        )
+        decisions = fixed_decisions(scores, task, description.temperature, description.points)
     default_point = description.point or description.points[0].name
     return Evaluation(
         name=_name(question, is_out_of_fold=found.is_out_of_fold),
@@ -109,9 +101,7 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
         seen=found.seen,
         cases=found.cases,
         decisions=decisions,
-        judgement=judged(
-            found.cases, decisions, description.task, description.points, default_point
-        ),
+        judgement=judged(found.cases, decisions, task, description.points, default_point),
     )
 
 
@@ -152,16 +142,18 @@ def _answered(question: Question, progress: Progress) -> _Answered:
     material = material_of(question.data, question.subset, question.model)
     seen = _seen(question.model, material.gradable)
     if seen and not question.allow_seen:
-        raise DataError(_seen_message(question, seen, len(material.gradable)))
+        raise DataError(
+            f"{seen} of the {len(material.gradable)} photographs of {question.data} "
+            f"({question.subset}) have trained the model {question.model.description.name} or "
+            "chosen its thresholds, so they cannot judge it: give others, or --allow-seen if that "
+            "is what you want to know"
+        )
     require_known_images(question.heat_maps, material)
     images = [material.image(entry) for entry in material.gradable]
     scores = score(question.model, images, device=question.device, progress=progress)
-    answered = [
-        _case(entry, tuple(row))
-        for entry, row in zip(material.gradable, scores.values.tolist(), strict=True)
-    ]
-    unanswered = [_case(entry, None) for entry in material.ungradable]
-    return _Answered((*answered, *unanswered), material, seen=seen)
+    rows = zip(material.gradable, scores.values.tolist(), strict=True)
+    answered = [_case(entry, tuple(row)) for entry, row in rows]
+    return _Answered((*answered, *map(_case, material.ungradable)), material, seen=seen)
 
 
 def _held_out(model: ModelFolder, material: Material) -> _Answered:
@@ -179,12 +171,12 @@ def _held_out(model: ModelFolder, material: Material) -> _Answered:
                 f"{model.path / SCORES_FILE} has no scores of {names[entry.sha256]}, "
                 "which the model was trained on: the training has not ended well"
             )
-        answered.append(replace(_case(entry, held_out.scores), fold=held_out.fold))
-    unanswered = [_case(entry, None) for entry in material.ungradable]
-    return _Answered((*answered, *unanswered), material, is_out_of_fold=True)
+        answered.append(_case(entry, held_out.scores, held_out.fold))
+    cases = (*answered, *map(_case, material.ungradable))
+    return _Answered(cases, material, is_out_of_fold=True)
 
 
-def _case(entry: Entry, scores: tuple[float, ...] | None) -> Case:
+def _case(entry: Entry, scores: tuple[float, ...] | None = None, fold: str = "") -> Case:
     return Case(
         image=entry.name,
         grade=int(entry.grade or 0),
@@ -192,20 +184,13 @@ def _case(entry: Entry, scores: tuple[float, ...] | None) -> Case:
         patient=entry.patient,
         camera=entry.camera,
         site=entry.site,
+        fold=fold,
     )
 
 
 def _seen(model: ModelFolder, entries: tuple[Entry, ...]) -> int:
     known = {photograph.sha256 for photograph in read_seen(model.path)}
     return sum(entry.sha256 in known for entry in entries)
-
-
-def _seen_message(question: Question, seen: int, count: int) -> str:
-    return (
-        f"{seen} of the {count} photographs of {question.data} ({question.subset}) have trained "
-        f"the model {question.model.description.name} or chosen its thresholds, so they cannot "
-        "judge it: give others, or --allow-seen if that is what you want to know"
-    )
 
 
 def _name(question: Question, *, is_out_of_fold: bool) -> str:
@@ -235,11 +220,7 @@ class Material:
 
 
 def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
-    """What a subset of a data folder, or all of it, has for a model.
-
-    Raises:
-        DataError: It was prepared otherwise than the model's, or there is no such subset.
-    """
+    """What a subset of a data folder, or all of it, has for a model."""
     require_same_preparation(data, model)
     selection = select(read_manifest(data))
     graded = (*selection.chosen, *selection.ungradable)
@@ -261,48 +242,33 @@ def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
 def require_same_preparation(data: Path, model: ModelFolder) -> None:
     """Refuse photographs that do not look as those that the model has learnt from."""
     found, needed = read_preparation(data), model.description.preparation
-    if found == needed:
-        return
-    raise DataError(
-        f"{data} was prepared with {difference(found, needed)}, so the model "
-        f"{model.description.name} would see other pixels than it has learnt from; prepare the "
-        f"photographs again with `prumo retina prepare IN OUT {_options(needed)}`"
-    )
-
-
-def _options(preparation: Preparation) -> str:
-    return (
-        f"--size {preparation.size} --method {preparation.method} --enhance {preparation.enhance}"
-    )
+    if found != needed:
+        raise DataError(
+            f"{data} was prepared with {difference(found, needed)}, so the model "
+            f"{model.description.name} would see other pixels than it has learnt from; prepare the "
+            f"photographs again with `prumo retina prepare IN OUT --size {needed.size} "
+            f"--method {needed.method} --enhance {needed.enhance}`"
+        )
 
 
 def _distinct(entries: Sequence[Entry]) -> list[Entry]:
     """One of each group of duplicates, a gradable one if there is any."""
-    again = {entry for group in duplicate_groups(entries) for entry in set(group) - {_best(group)}}
+    again: set[Entry] = set()
+    for group in duplicate_groups(entries):
+        _, *others = sorted(group, key=lambda e: (not e.verdict.is_gradable, bool(e.duplicate_of)))
+        again.update(others)
     return [entry for entry in entries if entry not in again]
-
-
-def _best(group: Sequence[Entry]) -> Entry:
-    return min(group, key=lambda entry: (not entry.verdict.is_gradable, bool(entry.duplicate_of)))
 
 
 def _require_files(data: Path, entries: Sequence[Entry]) -> None:
     missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
     if missing:
-        raise DataError(
-            f"{data / missing[0]} is missing, and so are {len(missing) - 1} more: "
-            "call `prumo retina prepare` again"
-            if len(missing) > 1
-            else f"{data / missing[0]} is missing: call `prumo retina prepare` again"
-        )
+        more = f", and so are {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(f"{data / missing[0]} is missing{more}: call `prumo retina prepare` again")
 
 
 def require_known_images(request: str, material: Material | None) -> None:
-    """Refuse a request for heat maps of photographs that are not judged.
-
-    Raises:
-        InputError: A name is of no gradable photograph, or there are no photographs at all.
-    """
+    """Refuse a request for heat maps of photographs that are not judged."""
     if request == NO_HEAT_MAPS:
         return
     if material is None:
@@ -312,20 +278,16 @@ def require_known_images(request: str, material: Material | None) -> None:
     known = {entry.name for entry in material.gradable}
     for name in image_names(request):
         if name not in known:
-            raise InputError(f"no gradable photograph '{name}' is judged{_hint(name, known)}")
+            # The nearest name, or one to see how they look: there may be thousands.
+            near = get_close_matches(name, sorted(known), n=1)
+            example = f"; they are called such as '{min(known)}'" if known else ""
+            hint = f": did you mean '{near[0]}'?" if near else example
+            raise InputError(f"no gradable photograph '{name}' is judged{hint}")
 
 
 def image_names(request: str) -> list[str]:
     """Names of photographs, given with commas."""
     return [name.strip() for name in request.split(",") if name.strip()]
-
-
-def _hint(name: str, known: set[str]) -> str:
-    """The nearest name, or one to see how they look: there may be thousands."""
-    near = get_close_matches(name, sorted(known), n=1)
-    if near:
-        return f": did you mean '{near[0]}'?"
-    return f"; they are called such as '{min(known)}'" if known else ""
 
 
 def is_cross_validated(model: Path) -> bool:
