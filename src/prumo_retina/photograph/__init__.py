@@ -23,17 +23,6 @@ from prumo_retina.photograph.pixels import (
     upright_jpeg,
 )
 
-__all__ = [
-    "SUFFIXES",
-    "Photograph",
-    "PhotographError",
-    "UnreadableError",
-    "is_photograph_file",
-    "patient_number",
-    "photograph_in",
-    "read_photograph",
-]
-
 SUFFIXES = frozenset({".dcm", ".dicom", ".jpe", ".jpeg", ".jpg", ".png", ".tif", ".tiff"})
 """How files of photographs are commonly named."""
 MOST_BYTES = 1_000_000_000
@@ -70,25 +59,20 @@ class PhotographError(DataError):
 
 
 def read_photograph(path: Path, wanted_pixels: int) -> Photograph:
-    """Read one, reduced to a half, a quarter or an eighth where enough remains.
+    """Read a JPEG, PNG, TIFF or DICOM file, reduced to a half, a quarter or an eighth.
 
-    Args:
-        path: Of a JPEG, PNG, TIFF or DICOM file.
-        wanted_pixels: The least length of the shorter side that must remain.
-
-    Raises:
-        PhotographError: Whatever is wrong with the file.
+    `wanted_pixels` is the least length of the shorter side that must remain. Whatever is wrong with
+    the file is a PhotographError.
     """
-    with _errors_of(path):
-        return _reader(path)(path, wanted_pixels)
+    try:
+        with _reasons():
+            return _reader(path)(path, wanted_pixels)
+    except UnreadableError as error:
+        raise PhotographError(path, error.reason) from error
 
 
 def photograph_in(content: bytes, wanted_pixels: int) -> Photograph:
-    """Decode a JPEG or PNG that never was a file, as `read_photograph` reads one.
-
-    Raises:
-        UnreadableError: Whatever is wrong with it.
-    """
+    """Decode a JPEG or PNG that never was a file; whatever is wrong is an UnreadableError."""
     with _reasons():
         if content.startswith(_JPEG_MARK):
             return upright_jpeg(content, wanted_pixels)
@@ -100,10 +84,13 @@ def photograph_in(content: bytes, wanted_pixels: int) -> Photograph:
 def patient_number(path: Path) -> str:
     """What a DICOM file calls its patient; empty when it does not say, and for all other files."""
     try:
-        with _errors_of(path):
-            is_known = path.is_file() and _is_dicom(_start(path))
-            return _read_patient_number(path) if is_known else ""
-    except PhotographError:
+        with _reasons():
+            if not path.is_file() or not _is_dicom(_start(path)):
+                return ""
+            from prumo_retina.photograph.dicom import read_patient_number  # noqa: PLC0415 (as below)
+
+            return read_patient_number(path)
+    except UnreadableError:
         return ""
 
 
@@ -146,12 +133,6 @@ def _read_dicom(path: Path, wanted_pixels: int) -> Photograph:
     return read_dicom(path, wanted_pixels)
 
 
-def _read_patient_number(path: Path) -> str:
-    from prumo_retina.photograph.dicom import read_patient_number  # noqa: PLC0415 (a server has no pydicom)
-
-    return read_patient_number(path)
-
-
 def _start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(_MARK_END)
@@ -160,16 +141,6 @@ def _start(path: Path) -> bytes:
 def _is_dicom(start: bytes) -> bool:
     """Whether a file that begins so is a DICOM file, whatever it is called."""
     return start[_PREAMBLE_BYTES:_MARK_END] == b"DICM"
-
-
-@contextmanager
-def _errors_of(path: Path) -> Iterator[None]:
-    """Whatever a broken file makes a decoder raise, as an error that names the file."""
-    try:
-        with _reasons():
-            yield
-    except UnreadableError as error:
-        raise PhotographError(path, error.reason) from error
 
 
 @contextmanager
