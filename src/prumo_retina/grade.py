@@ -60,12 +60,12 @@ BALANCED = "balanced"
 HIGH_SPECIFICITY = "high_specificity"
 DEFAULT_POINT = HIGH_SENSITIVITY
 """A missed patient may lose sight; one referred in vain loses an afternoon."""
-POINT_NAMES = (HIGH_SENSITIVITY, BALANCED, HIGH_SPECIFICITY)
 _POINT_TITLES = {
     HIGH_SENSITIVITY: "high sensitivity",
     BALANCED: "balanced",
     HIGH_SPECIFICITY: "high specificity",
 }
+POINT_NAMES = tuple(_POINT_TITLES)
 _MORE_PROBABLE_THAN_NOT = 0.5
 
 

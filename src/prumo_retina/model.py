@@ -139,7 +139,14 @@ def network_sha256(folder: Path) -> str:
 
 def _description(folder: Path) -> ModelDescription:
     path = folder / MODEL_FILE
-    document = _document(folder)
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(_not_a_model(folder)) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
     version = document.get("format") if isinstance(document, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise InputError(
@@ -153,18 +160,6 @@ def _description(folder: Path) -> ModelDescription:
         place = ".".join(map(str, first["loc"]))
         problem = f"{place}: {first['msg']}" if place else first["msg"]
         raise InputError(f"{path} is not the description of a model: {problem}") from error
-
-
-def _document(folder: Path) -> Any:  # noqa: ANN401 (any JSON value)
-    path = folder / MODEL_FILE
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(_not_a_model(folder)) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
 
 
 def _not_a_model(folder: Path) -> str:

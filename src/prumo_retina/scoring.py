@@ -61,30 +61,23 @@ def score(
         write_json(listed, [str(path.absolute()) for path in images])
         data = {"model": str(model.path.absolute()), "images": str(listed), "out": str(folder)}
         parameters = {"batch_size": BATCH_SIZE, "device": device, "heat_maps": heat_maps}
-        news = _News(len(images), progress, "heat maps" if heat_maps else "")
+        asking = "asking the model for heat maps" if heat_maps else "asking the model"
+        done = 0
+
+        def hear(event: Event) -> None:
+            nonlocal done
+            if event["event"] == "step":
+                done += event["images"]
+            if event["event"] in {"ready", "step"}:
+                progress.show(asking, f"{done} of {len(images)} photographs")
+
+        progress.show("starting TensorFlow")
         try:
-            do_task(WorkerTask(KIND, parameters, data), environment, folder, news.hear)
+            do_task(WorkerTask(KIND, parameters, data), environment, folder, hear)
         except WorkerError as error:
-            kept = _kept_log(folder / LOG_FILE)
+            kept = kept_log(folder, KIND)
             raise WorkerError(f"{model.path} gave no answer: {error}\nits log: {kept}") from error
         return _read_scores(folder, heat_maps, model.description.task, len(images))
-
-
-class _News:
-    """Tells how many photographs are done."""
-
-    def __init__(self, total: int, progress: Progress, also: str) -> None:
-        self._total = total
-        self._asking = "asking the model for " + also if also else "asking the model"
-        self._done = 0
-        self._progress = progress
-        progress.show("starting TensorFlow")
-
-    def hear(self, event: Event) -> None:
-        if event["event"] == "step":
-            self._done += event["images"]
-        if event["event"] in {"ready", "step"}:
-            self._progress.show(self._asking, f"{self._done} of {self._total} photographs")
 
 
 def _read_scores(folder: Path, heat_maps: bool, task: Task, count: int) -> Scores:
@@ -104,11 +97,11 @@ def _outputs(task: Task) -> int:
     return 1 if task == "referral" else GRADE_COUNT
 
 
-def _kept_log(log: Path) -> Path:
-    """The log beside those of set-ups: the folder that it was written in goes."""
-    kept = made_folder(LOGS) / f"{KIND}.log"
+def kept_log(folder: Path, kind: str) -> Path:
+    """A worker's log beside those of set-ups: the folder that it was written in goes."""
+    kept = made_folder(LOGS) / f"{kind}.log"
     with StorageError.writing(kept):
-        shutil.copyfile(log, kept)
+        shutil.copyfile(folder / LOG_FILE, kept)
     return kept
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import DataError, InputError, StorageError
 from prumo.files import write_json
-from prumo_retina.dataset.data_folder import DataFolder, read_table
+from prumo_retina.dataset.data_folder import DataFolder, difference, read_table
 from prumo_retina.grade import DEFAULT_POINT, REFERABLE_FROM
 from prumo_retina.judge.calibration import (
     FEWEST_TO_EXPECT,
@@ -120,17 +120,10 @@ class TrainingFolder:
         begun = json.loads(path.read_bytes())
         if begun != settings:
             raise InputError(
-                f"{self.path} holds a training that began with {_difference(begun, settings)}: "
+                f"{self.path} holds a training that began with "
+                f"{difference(begun.items(), settings.items())}: "
                 "give the same settings to go on with it, --restart, or another folder"
             )
-
-
-def _difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{name} {begun.get(name)} and not {asked.get(name)}"
-        for name in dict.fromkeys([*begun, *asked])
-        if begun.get(name) != asked.get(name)
-    )
 
 
 def described(

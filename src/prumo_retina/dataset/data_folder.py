@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -102,13 +103,23 @@ def read_preparation(folder: Path) -> Preparation:
         ) from error
 
 
-def difference(existing: Preparation, asked: Preparation) -> str:
-    """What one preparation has otherwise than another, in words."""
-    now = asked.model_dump()
+def require_same_preparation(folder: Path, needed: Preparation, model: str, advice: str) -> None:
+    """Refuse photographs that do not look as those that the model has learnt from."""
+    found = read_preparation(folder)
+    if found != needed:
+        raise DataError(
+            f"{folder} was prepared with {difference(found, needed)}, so {model} would see other "
+            f"pixels than it has learnt from; {advice}"
+        )
+
+
+def difference(existing: Iterable[tuple[str, Any]], asked: Iterable[tuple[str, Any]]) -> str:
+    """What some settings have otherwise than others, in words."""
+    before, now = dict(existing), dict(asked)
     return ", ".join(
-        f"{name} {value} and not {now[name]}"
-        for name, value in existing.model_dump().items()
-        if value != now[name]
+        f"{name} {before.get(name)} and not {now.get(name)}"
+        for name in before | now
+        if before.get(name) != now.get(name)
     )
 
 

@@ -6,7 +6,6 @@ import base64
 import json
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import cv2
@@ -16,7 +15,7 @@ from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_whole
 from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.dataset.folder import OWNER_ONLY
-from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.circle import Circle, disc
 from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.fundus.prepared import encoded, prepared
 from prumo_retina.photograph import PhotographError, read_photograph
@@ -184,7 +183,8 @@ def fingerprint(pixels: np.ndarray) -> str:
     ).astype(np.float32)
     detail = drawn - cv2.GaussianBlur(drawn, (0, 0), _BLUR_PIXELS)
     variance = cv2.GaussianBlur(detail * detail, (0, 0), _BLUR_PIXELS)
-    even = detail / np.sqrt(variance + _NOISE_LEVELS**2) * _inner_circle()
+    shown = disc(_DRAWN_PIXELS, _SHOWN_RADIUS)
+    even = detail / np.sqrt(variance + _NOISE_LEVELS**2) * shown
     small = cv2.resize(even, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA)
     small -= small.mean()
     most = np.abs(small).max()
@@ -263,11 +263,3 @@ def _of_length_one(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)
     normal: np.ndarray = centred / np.maximum(lengths, np.finfo(np.float32).tiny)
     return normal
-
-
-@lru_cache(maxsize=1)
-def _inner_circle() -> np.ndarray:
-    distance = np.arange(_DRAWN_PIXELS) - (_DRAWN_PIXELS - 1) / 2
-    is_inside = np.hypot(*np.meshgrid(distance, distance)) <= _SHOWN_RADIUS * _DRAWN_PIXELS / 2
-    inside: np.ndarray = is_inside.astype(np.float32)
-    return inside

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from prumo.errors import DataError, InputError
-from prumo_retina.dataset.data_folder import difference, read_preparation
+from prumo_retina.dataset.data_folder import require_same_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import POINT_NAMES
 from prumo_retina.judge import judged
@@ -221,7 +221,14 @@ class Material:
 
 def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
     """What a subset of a data folder, or all of it, has for a model."""
-    require_same_preparation(data, model)
+    needed, name = model.description.preparation, model.description.name
+    require_same_preparation(
+        data,
+        needed,
+        f"the model {name}",
+        f"prepare the photographs again with `prumo retina prepare IN OUT --size {needed.size} "
+        f"--method {needed.method} --enhance {needed.enhance}`",
+    )
     selection = select(read_manifest(data))
     graded = (*selection.chosen, *selection.ungradable)
     subsets = (
@@ -237,18 +244,6 @@ def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
     left_out[DUPLICATE] = len(inside) - len(judged)
     left_out[NO_SUBSET] = sum(entry.name not in subsets for entry in graded)
     return Material(data, subset, gradable, ungradable, dict(+left_out))
-
-
-def require_same_preparation(data: Path, model: ModelFolder) -> None:
-    """Refuse photographs that do not look as those that the model has learnt from."""
-    found, needed = read_preparation(data), model.description.preparation
-    if found != needed:
-        raise DataError(
-            f"{data} was prepared with {difference(found, needed)}, so the model "
-            f"{model.description.name} would see other pixels than it has learnt from; prepare the "
-            f"photographs again with `prumo retina prepare IN OUT --size {needed.size} "
-            f"--method {needed.method} --enhance {needed.enhance}`"
-        )
 
 
 def _distinct(entries: Sequence[Entry]) -> list[Entry]:

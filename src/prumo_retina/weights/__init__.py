@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.errors import (
-    DataError,
-    InputError,
-    UnavailableError,
-    did_you_mean,
-)
+from prumo.errors import DataError, InputError, UnavailableError, did_you_mean
 from prumo_retina.weights.files import (
     NamedArrays,
     arrays_of_keras,
@@ -67,11 +62,8 @@ class Weights:
 def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
     """Find what a user named, and say what it is.
 
-    Args:
-        network: one of `prumo_worker.retina.backbones.FACTS`.
-        source: `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
-            which Keras fetches if need be), or a file.
-        progress: hears what was found.
+    The source is `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
+    which Keras fetches if need be), or a file.
     """
     if network not in FACTS:
         raise InputError(f"no backbone is named {network!r}; {did_you_mean(network, FACTS)}")
@@ -140,13 +132,10 @@ def named_arrays(source: str | Path) -> NamedArrays:
     if not arrays:
         raise DataError(f"{path}: has no weights in it")
     for name, array in arrays.items():
-        _check(name, array, path)
+        if not name.isprintable():
+            raise DataError(
+                f"{path}: has an array with a name that cannot be printed: {name[:60]!a}"
+            )
+        if array.dtype.kind not in _NUMBERS:
+            raise DataError(f"{path}: the array {name!r} is of {array.dtype}, not of plain numbers")
     return NamedArrays(arrays, path.name, hashlib.sha256(content).hexdigest())
-
-
-def _check(name: str, array: np.ndarray, path: Path) -> None:
-    """What a worker could not be given under this name."""
-    if not name.isprintable():
-        raise DataError(f"{path}: has an array with a name that cannot be printed: {name[:60]!a}")
-    if array.dtype.kind not in _NUMBERS:
-        raise DataError(f"{path}: the array {name!r} is of {array.dtype}, not of plain numbers")

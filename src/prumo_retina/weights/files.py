@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WEIGHTS_IN_ARCHIVE = "model.weights.h5"
 _MODEL_WEIGHTS = "model_weights"
 _VARIABLES_GROUP = "vars"
-_FOREIGN = ("optimizer", "optimizer_weights", "seed_generator", "metrics")
+_FOREIGN = {"optimizer", "optimizer_weights", "seed_generator", "metrics"}
 _OLD_NAMES = {"depthwise_kernel": "kernel", "W": "kernel", "b": "bias"}
 
 _MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias|running_mean|running_var)")
@@ -120,23 +120,18 @@ def arrays_of_keras(content: bytes) -> dict[str, np.ndarray]:
 
 def _named(datasets: Mapping[str, h5py.Dataset]) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
-    for name, dataset in _names(datasets):
+    for path, dataset in datasets.items():
+        *layer, variable = path.split("/")
+        if not layer or _FOREIGN & {*layer, variable}:
+            continue
+        if layer[-1] == _VARIABLES_GROUP:
+            name = f"{_given_name(dataset.parent)}/{variable}"
+        else:
+            name = f"{_layer_name(layer)}/{_variable_name(variable)}"
         if name in arrays:
             raise DataError(f"has two arrays that are both called {name}; save the backbone alone")
         arrays[name] = np.asarray(dataset[()])
     return arrays
-
-
-def _names(datasets: Mapping[str, h5py.Dataset]) -> Iterator[tuple[str, h5py.Dataset]]:
-    for path, dataset in datasets.items():
-        parts = path.split("/")
-        if any(part in _FOREIGN for part in parts):
-            continue
-        *layer, variable = parts
-        if layer and layer[-1] == _VARIABLES_GROUP:
-            yield f"{_given_name(dataset.parent)}/{variable}", dataset
-        elif layer:
-            yield f"{_layer_name(layer)}/{_variable_name(variable)}", dataset
 
 
 def _datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
@@ -207,7 +202,9 @@ def arrays_of_onnx(content: bytes) -> dict[str, np.ndarray]:
 def _arrays(graph: Any) -> dict[str, np.ndarray]:  # noqa: ANN401 (a protocol buffer)
     initializers = {tensor.name: _array(tensor) for tensor in graph.initializer}
     used = [name for node in graph.node for name in node.input if name in initializers]
-    if _kept_names(graph.node, initializers):
+    kernels = [node.input[1] for node in graph.node if node.op_type == "Conv"]
+    # Exporters often rename modules.
+    if all(_MODULE_NAME.fullmatch(name) for name in kernels if name in initializers):
         return {name: initializers[name] for name in used if _MODULE_NAME.fullmatch(name)}
     return dict(_numbered(graph.node, initializers))
 
@@ -219,12 +216,6 @@ def _array(tensor: Any) -> np.ndarray:  # noqa: ANN401 (a protocol buffer)
         raise DataError("keeps its weights in another file; save the model as one file")
     array: np.ndarray = numpy_helper.to_array(tensor)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
-
-
-def _kept_names(nodes: Sequence[Any], initializers: Mapping[str, np.ndarray]) -> bool:
-    """Whether all convolutions have their modules' names still: exporters often rename them."""
-    kernels = [node.input[1] for node in nodes if node.op_type == "Conv"]
-    return all(_MODULE_NAME.fullmatch(name) for name in kernels if name in initializers)
 
 
 def _numbered(

