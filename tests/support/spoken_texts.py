@@ -84,7 +84,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 def _call(call: ast.Call, constants: Constants, place: str) -> Iterator[Spoken | Unknown]:
     name = _name(call.func)
-    if name == "Message":
+    if name in {"Message", "UnreadableError"}:
         yield from _message(call, constants, place)
     elif name in {"language.say", "language.each"}:
         for said in call.args:

@@ -136,12 +136,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield "no labels"
     if inventory.patients:
         yield f"{inventory.patients} patients"
-    yield from _problem_lines(outcome)
-    yield f"manifest: {outcome.manifest}"
-
-
-def _problem_lines(outcome: Outcome) -> Iterator[str]:
-    problems = dict(outcome.inventory.problems)
+    problems = dict(inventory.problems)
     problems["duplicates"] = tuple(
         f"{found.image} is {found.of} again ({found.kind}, correlation {found.correlation:.2f})"
         for found in outcome.duplicates
@@ -151,3 +146,4 @@ def _problem_lines(outcome: Outcome) -> Iterator[str]:
     problems["folders not looked at"] = outcome.found.left_out
     for kind, cases in problems.items():
         yield from counted_examples(kind, cases)
+    yield f"manifest: {outcome.manifest}"

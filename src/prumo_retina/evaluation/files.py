@@ -10,10 +10,11 @@ import numpy as np
 
 from prumo.files import json_text
 from prumo.message import Message
+from prumo.report.figures.figure import Figure
 from prumo.report.file import write_file
 from prumo.version import __version__
 from prumo_retina.card import card
-from prumo_retina.card.layout import Figure, Picture, html, markdown
+from prumo_retina.card.layout import Picture, html, markdown
 from prumo_retina.dataset.data_folder import csv_text
 from prumo_retina.evaluation import image_names, require_known_images
 from prumo_retina.judge.measures import scores_of

@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prumo.errors import DataError
-from prumo.message import Message
 from prumo_retina.photograph.pixels import (
     Photograph,
     UnreadableError,
@@ -22,6 +22,9 @@ from prumo_retina.photograph.pixels import (
     read_tiff,
     upright_jpeg,
 )
+
+if TYPE_CHECKING:
+    from prumo.message import Message
 
 SUFFIXES = frozenset({".dcm", ".dicom", ".jpe", ".jpeg", ".jpg", ".png", ".tif", ".tiff"})
 """How files of photographs are commonly named."""
@@ -78,7 +81,7 @@ def photograph_in(content: bytes, wanted_pixels: int) -> Photograph:
             return upright_jpeg(content, wanted_pixels)
         if content.startswith(_PNG_MARK):
             return read_png(io.BytesIO(content), wanted_pixels)
-        raise UnreadableError(Message("is neither JPEG nor PNG"))
+        raise UnreadableError("is neither JPEG nor PNG")
 
 
 def patient_number(path: Path) -> str:
@@ -108,23 +111,19 @@ def is_photograph_file(path: Path) -> bool:
 def _reader(path: Path) -> Callable[[Path, int], Photograph]:
     # Opening a pipe would wait for somebody to write into it.
     if path.exists() and not path.is_file():
-        raise UnreadableError(
-            Message("is a folder, not a photograph" if path.is_dir() else "is not a file")
-        )
+        raise UnreadableError("is a folder, not a photograph" if path.is_dir() else "is not a file")
     start = _start(path)
     if not start:
-        raise UnreadableError(Message("is empty"))
+        raise UnreadableError("is empty")
     if path.stat().st_size > MOST_BYTES:
         most = MOST_BYTES // 10**9
-        raise UnreadableError(
-            Message("is larger than the {most} GB that a photograph may have", {"most": most})
-        )
+        raise UnreadableError("is larger than the {most} GB that a photograph may have", most=most)
     if _is_dicom(start):
         return _read_dicom
     for mark, reader in _READERS.items():
         if start.startswith(mark):
             return reader
-    raise UnreadableError(Message("is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM"))
+    raise UnreadableError("is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM")
 
 
 def _read_dicom(path: Path, wanted_pixels: int) -> Photograph:
@@ -151,12 +150,12 @@ def _reasons() -> Iterator[None]:
     except UnreadableError:
         raise
     except FileNotFoundError as error:
-        raise UnreadableError(Message("does not exist")) from error
+        raise UnreadableError("does not exist") from error
     except PermissionError as error:
-        raise UnreadableError(Message("may not be read by this user")) from error
+        raise UnreadableError("may not be read by this user") from error
     except Exception as error:
         # A broken file can make a decoder raise anything.
         # In full, an error of the system names the file once more.
         text = getattr(error, "strerror", None) or str(error)
         reason = text.partition("\n")[0] or type(error).__name__
-        raise UnreadableError(Message("cannot be decoded: {reason}", {"reason": reason})) from error
+        raise UnreadableError("cannot be decoded: {reason}", reason=reason) from error

@@ -112,7 +112,10 @@ class Split:
 def split(selection: Selection, shares: Shares, seed: int = 1) -> Split:
     """Part the chosen photographs; the same seed gives the same split in any order of rows."""
     together = kept_together([*selection.chosen, *(left.entry for left in selection.left_out)])
-    groups = _among(selection.chosen, together)
+    chosen = set(selection.chosen)
+    # What is not chosen may still tie two of the chosen together.
+    members = (tuple(entry for entry in group if entry in chosen) for group in together)
+    groups = [group for group in members if group]
     if not groups:
         raise DataError("no photograph is gradable and has a grade: there is nothing to split")
     wanted = shares.of_subsets()
@@ -124,13 +127,6 @@ def split(selection: Selection, shares: Shares, seed: int = 1) -> Split:
     _require_trainable(subsets)
     ungradable = _followed(selection.ungradable, together, subsets, shares, seed)
     return Split(subsets, ungradable, shares, seed, tuple(_warnings(subsets)))
-
-
-def _among(wanted: Iterable[Entry], together: Iterable[Group]) -> list[Group]:
-    """Groups of the wanted only; what is not wanted may still tie two of them together."""
-    kept = set(wanted)
-    members = (tuple(entry for entry in group if entry in kept) for group in together)
-    return [group for group in members if group]
 
 
 def _followed(
@@ -177,7 +173,8 @@ def _assigned(
         having = [place for place in counts if counts[place][grade]]
         having.sort(key=lambda place: (-counts[place][grade], lots[place]))
         for place in having:
-            subset = _neediest(wanted, grade)
+            # Where most of a grade are wanted, and among equals where most of all grades are.
+            subset = max(wanted, key=lambda name: (wanted[name][grade], sum(wanted[name].values())))
             for other, count in counts.pop(place).items():
                 wanted[subset][other] -= count
             subsets[subset] += groups[place]
@@ -185,11 +182,6 @@ def _assigned(
         subset: tuple(sorted(members, key=lambda entry: entry.image))
         for subset, members in subsets.items()
     }
-
-
-def _neediest(wanted: Mapping[str, Mapping[int, float]], grade: int) -> str:
-    """Where most of a grade are wanted, and among equals where most of all grades are."""
-    return max(wanted, key=lambda subset: (wanted[subset][grade], sum(wanted[subset].values())))
 
 
 def _grades(entries: Iterable[Entry]) -> Counter[int]:

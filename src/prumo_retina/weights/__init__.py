@@ -67,29 +67,27 @@ def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
     """
     if network not in FACTS:
         raise InputError(f"no backbone is named {network!r}; {did_you_mean(network, FACTS)}")
-    if source == NONE:
-        return _scratch(progress, "as asked")
-    if source == LIBRARY:
-        return _library(network, progress)
-    if source != AUTO:
-        return _arrays(named_arrays(source), progress)
     # Files are also read in a framework's environment, which has none of what this needs.
     from prumo_retina.weights.packages import PACKAGES, packaged_arrays  # noqa: PLC0415
 
-    if network in PACKAGES:
-        return _arrays(packaged_arrays(network, progress), progress)
-    if _in_cache(network):
+    arrays = None
+    if source not in {AUTO, NONE, LIBRARY}:
+        arrays = named_arrays(source)
+    elif source == AUTO and network in PACKAGES:
+        arrays = packaged_arrays(network, progress)
+    if arrays is not None:
+        progress.say(f"weights from {arrays}")
+        return Weights(arrays)
+    if source == LIBRARY or (source == AUTO and _in_cache(network)):
         return _library(network, progress)
-    return _scratch(
-        progress,
-        f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
-        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX",
+    reason = (
+        "as asked"
+        if source == NONE
+        else f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
+        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX"
     )
-
-
-def _arrays(arrays: NamedArrays, progress: Progress) -> Weights:
-    progress.say(f"weights from {arrays}")
-    return Weights(arrays)
+    progress.say(f"training from scratch: {reason}")
+    return Weights()
 
 
 def _library(network: str, progress: Progress) -> Weights:
@@ -98,11 +96,6 @@ def _library(network: str, progress: Progress) -> Weights:
     where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
     progress.say(f"weights of {network} for ImageNet, {where}")
     return Weights(from_library=True)
-
-
-def _scratch(progress: Progress, reason: str) -> Weights:
-    progress.say(f"training from scratch: {reason}")
-    return Weights()
 
 
 def _in_cache(network: str) -> bool:
