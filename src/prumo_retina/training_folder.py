@@ -39,6 +39,7 @@ CHECKPOINTS = "checkpoints"
 FACTS_FILE = "training.json"
 _SETTINGS_FILE = "settings.json"
 OUT_OF_FOLD = "out-of-fold"
+_KEPT_FACTS = ("device", "threads", "versions", "judged_on", "figures", "folds")
 _CHANCE = 0.5
 
 
@@ -143,6 +144,7 @@ def described(
     scores, grades = scores_of(held_out), grades_of(held_out)
     temperature = fitted_temperature(scores, grades, task)
     probability = referral_probability(scores, task, temperature)
+    *_, last = facts["stages"].values()
     return ModelDescription(
         name=folder.absolute().name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -155,7 +157,14 @@ def described(
         temperature=temperature,
         points=chosen_points(probability, grades >= REFERABLE_FROM, subset),
         point=DEFAULT_POINT,
-        training=_training(facts, parameters),
+        training={
+            "parameters": parameters.model_dump(exclude_none=True),
+            "seconds": facts["metrics"]["train_seconds"],
+            "epochs": last["epochs"],
+            "best_epoch": last["best_epoch"],
+            "network_parameters": facts["network"]["parameters"],
+            **{name: facts[name] for name in _KEPT_FACTS},
+        },
         data={
             "subsets": {name: list(subset.grades) for name, subset in card.subsets.items()},
             "left_out": card.left_out,
@@ -164,23 +173,6 @@ def described(
             "content": card.content,
         },
     )
-
-
-def _training(facts: Mapping[str, Any], parameters: RetinaParameters) -> dict[str, Any]:
-    *_, last = facts["stages"].values()
-    return {
-        "parameters": parameters.model_dump(exclude_none=True),
-        "seconds": facts["metrics"]["train_seconds"],
-        "epochs": last["epochs"],
-        "best_epoch": last["best_epoch"],
-        "device": facts["device"],
-        "threads": facts["threads"],
-        "versions": facts["versions"],
-        "network_parameters": facts["network"]["parameters"],
-        "judged_on": facts["judged_on"],
-        "figures": facts["figures"],
-        "folds": facts["folds"],
-    }
 
 
 def doubts(description: ModelDescription, held_out: Sequence[Case]) -> Iterator[str]:

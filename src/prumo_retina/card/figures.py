@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
     from prumo_retina.judge import Judgement
-    from prumo_retina.judge.measures import PointRates
 
 
 CELL_PIXELS = 64
@@ -37,20 +36,14 @@ def confusion_figure(judgement: Judgement, point: str, language: Language) -> Fi
         answer = language.say("grade given by the model")
     else:
         rates = next(rates for rates in judgement.points if rates.point.name == point)
-        counts = _referral_counts(rates)
+        estimates = rates.referred_by_grade.values()
+        referred = [round(e.value * e.n) if e.n else 0 for e in estimates]
+        counts = [[e.n - hits, hits] for e, hits in zip(estimates, referred, strict=True)]
         columns = [language.say("not referred"), language.say("referred")]
         answer = language.say("answer of the model")
     chart = _heat(counts, rows, columns, (language.say("true grade"), answer))
     title = language.say("Photographs by true grade and answer")
     return draw(chart, "confusion", title, caption([_CONFUSION_EXPLAINED], language), language)
-
-
-def _referral_counts(rates: PointRates) -> list[list[int]]:
-    found = []
-    for estimate in rates.referred_by_grade.values():
-        referred = round(estimate.value * estimate.n) if estimate.n else 0
-        found.append([estimate.n - referred, referred])
-    return found
 
 
 def _heat(

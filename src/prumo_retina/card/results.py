@@ -177,11 +177,8 @@ def _whether_scaling_helped(judgement: Judgement) -> Message:
     )
     if before == after:
         return Message("On these photographs the scaling changed neither of the two.")
-    is_better, is_worse = (
-        any(sign * (new - old) > 0 for old, new in zip(before, after, strict=True))
-        for sign in (-1, 1)
-    )
-    if is_better and is_worse:
+    is_better = any(new < old for old, new in zip(before, after, strict=True))
+    if is_better and any(new > old for old, new in zip(before, after, strict=True)):
         return Message("On these photographs the scaling made one of the two better, one worse.")
     return Message(
         "On these photographs the scaling helped: probabilities are nearer to the truth."

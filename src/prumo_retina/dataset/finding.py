@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -122,11 +122,9 @@ def read_findings(journal: Path) -> dict[str, Finding]:
     except OSError as error:
         raise StorageError(f"{journal}: cannot be read: {error.strerror or error}") from error
     for line in lines:
-        try:
+        with suppress(ValueError, TypeError, KeyError):
             finding = _finding(line)
-        except (ValueError, TypeError, KeyError):
-            continue
-        findings[finding.name] = finding
+            findings[finding.name] = finding
     return findings
 
 
@@ -232,7 +230,9 @@ def _similar(prints: np.ndarray) -> Iterator[tuple[int, int]]:
 
     Every print is compared with every other, as products of matrices: 35,000 take seconds.
     """
-    coarse = _coarse(prints)
+    by = _SIDE // _COARSE_SIDE
+    squares = prints.reshape(-1, _COARSE_SIDE, by, _COARSE_SIDE, by)
+    coarse = _of_length_one(squares.mean(axis=(2, 4)).reshape(len(prints), _COARSE_SIDE**2))
     for start in range(0, len(prints), _BLOCK):
         block = coarse[start : start + _BLOCK]
         products = block @ coarse[: start + len(block)].T
@@ -250,12 +250,6 @@ def _prints(texts: Iterable[str]) -> np.ndarray:
     """One row for each, of length 1, so that products of two are their correlations."""
     data = b"".join(map(base64.b64decode, texts))
     return _of_length_one(np.frombuffer(data, np.int8).reshape(-1, _SIDE * _SIDE))
-
-
-def _coarse(prints: np.ndarray) -> np.ndarray:
-    by = _SIDE // _COARSE_SIDE
-    squares = prints.reshape(-1, _COARSE_SIDE, by, _COARSE_SIDE, by)
-    return _of_length_one(squares.mean(axis=(2, 4)).reshape(len(prints), _COARSE_SIDE**2))
 
 
 def _of_length_one(rows: np.ndarray) -> np.ndarray:

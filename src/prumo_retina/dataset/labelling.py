@@ -66,7 +66,9 @@ def labelled_by_file(file: LabelFile, inputs: Sequence[str]) -> Labelling:
     labels = {path: _merged(several) for path, several in found.items()}
     source = str(file.path)
     if not file.columns.patient and all(_EYE_IN_NAME.fullmatch(_loose(path)) for path in labels):
-        labels = {path: _with_eye_of_name(path, label) for path, label in labels.items()}
+        for path, label in labels.items():
+            patient, _, eye = _loose(path).rpartition("_")
+            labels[path] = replace(label, patient=patient, eye=eye[0].upper())
         source += ", patients and eyes by names such as 10_left"
     return Labelling(
         source=source,
@@ -138,11 +140,6 @@ def _merged(labels: Sequence[Label]) -> Label:
             lines_text = ", ".join(map(str, sorted(said.values())))
             problems.append(f"lines {lines_text} contradict each other in the {name}")
     return replace(labels[0], **values, problem=_joined(problems))
-
-
-def _with_eye_of_name(path: str, label: Label) -> Label:
-    patient, _, eye = _loose(path).rpartition("_")
-    return replace(label, patient=patient, eye=eye[0].upper())
 
 
 def _level_of_grades(inputs: Sequence[str]) -> int | None:

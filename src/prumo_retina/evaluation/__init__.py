@@ -125,7 +125,7 @@ class _Answered:
 
 
 def _answered(question: Question, progress: Progress) -> _Answered:
-    crossed = is_cross_validated(question.model.path)
+    crossed = (question.model.path / SCORES_FILE).is_file()
     if question.data is None:
         if not crossed:
             raise InputError(
@@ -133,7 +133,7 @@ def _answered(question: Question, progress: Progress) -> _Answered:
                 "judged on: give the folder that `prumo retina convert` has split"
             )
         require_known_images(question.heat_maps, None)
-        return _Answered(tuple(distinct_cases(question.model.path)), is_out_of_fold=True)
+        return _Answered(_distinct_cases(question.model.path), is_out_of_fold=True)
     if crossed:
         whole = material_of(question.data, ALL, question.model)
         if _seen(question.model, whole.gradable) == len(whole.gradable):
@@ -238,7 +238,10 @@ def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
     judged = _distinct(inside)
     gradable = tuple(entry for entry in judged if entry.verdict.is_gradable)
     ungradable = tuple(entry for entry in judged if not entry.verdict.is_gradable)
-    _require_files(data, gradable)
+    missing = [entry.output for entry in gradable if not (data / entry.output).is_file()]
+    if missing:
+        more = f", and so are {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(f"{data / missing[0]} is missing{more}: call `prumo retina prepare` again")
     kept = set(selection.ungradable)
     left_out = Counter(left.reason for left in selection.left_out if left.entry not in kept)
     left_out[DUPLICATE] = len(inside) - len(judged)
@@ -253,13 +256,6 @@ def _distinct(entries: Sequence[Entry]) -> list[Entry]:
         _, *others = sorted(group, key=lambda e: (not e.verdict.is_gradable, bool(e.duplicate_of)))
         again.update(others)
     return [entry for entry in entries if entry not in again]
-
-
-def _require_files(data: Path, entries: Sequence[Entry]) -> None:
-    missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
-    if missing:
-        more = f", and so are {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise DataError(f"{data / missing[0]} is missing{more}: call `prumo retina prepare` again")
 
 
 def require_known_images(request: str, material: Material | None) -> None:
@@ -285,14 +281,9 @@ def image_names(request: str) -> list[str]:
     return [name.strip() for name in request.split(",") if name.strip()]
 
 
-def is_cross_validated(model: Path) -> bool:
-    """Whether a model folder holds scores out of fold."""
-    return (model / SCORES_FILE).is_file()
-
-
-def distinct_cases(model: Path) -> list[Case]:
+def _distinct_cases(model: Path) -> tuple[Case, ...]:
     """Those of its cross-validation without duplicates, which would count twice."""
     seen = read_seen(model)
     images = {photograph.image for photograph in seen}
     again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
-    return [case for case in read_cases(model, OUT_OF_FOLD) if case.image not in again]
+    return tuple(case for case in read_cases(model, OUT_OF_FOLD) if case.image not in again)

@@ -82,9 +82,7 @@ def agreed_circle(
 ) -> Circle | None:
     """The plausible circle through three points that most points lie on (Fischler, Bolles 1981).
 
-    Args:
-        points: Rows of x and y.
-        is_plausible: Tells for rows of x, y and radius which of them may be the circle.
+    Points are rows of x and y; `is_plausible` is asked about rows of x, y and radius.
     """
     if len(points) < _POINTS_PER_CIRCLE:
         return None
@@ -112,13 +110,6 @@ def fitted_circle(points: np.ndarray, start: Circle) -> Circle:
         step = np.linalg.solve(weighted @ slopes + _DAMPING, weighted @ off)
         x, y, radius = x + step[0], y + step[1], radius + step[2]
     return Circle(float(x), float(y), float(radius))
-
-
-def distance_from(circle: Circle, points: np.ndarray) -> np.ndarray:
-    """Of each point from the circle's line, in pixels."""
-    towards = points - (circle.x, circle.y)
-    distance: np.ndarray = np.abs(np.hypot(towards[:, 0], towards[:, 1]) - circle.radius)
-    return distance
 
 
 def _through(triples: np.ndarray) -> np.ndarray:
@@ -150,19 +141,14 @@ def find_by_rim(pixels: np.ndarray) -> Circle | None:
     small, reduction = reduced(pixels, _WORKING_PIXELS)
     if max(small.shape) > _MOST_PIXELS:
         return None
-    brightness = _brightness(small)
+    # Of the brightest channel, without grain and thin letters.
+    brightness = cv2.medianBlur(small.max(axis=2), 5)
     circle = agreed_circle(
         _outermost_points(brightness), lambda circles: _is_plausible(circles, brightness.shape)
     )
     for reach in _REACHES:
         circle = circle and _refined(circle, brightness, reach)
     return circle.scaled(reduction) if circle else None
-
-
-def _brightness(pixels: np.ndarray) -> np.ndarray:
-    """Of the brightest channel, without grain and thin letters."""
-    red, green, blue = cv2.split(pixels)
-    return cv2.medianBlur(cv2.max(cv2.max(red, green), blue), 5)
 
 
 def _outermost_points(brightness: np.ndarray) -> np.ndarray:
@@ -224,7 +210,8 @@ def _refined(circle: Circle, brightness: np.ndarray, reach: float) -> Circle | N
     usual_fall = float(np.median(falls[in_picture]))
     is_rim = in_picture & (falls > max(_LEAST_CONTRAST / 2, _CLEAR_DESCENT * usual_fall))
     found = fitted_circle(points[is_rim], circle) if is_rim.any() else circle
-    is_on_circle = distance_from(found, points) < TOLERANCE * found.radius
+    distances = np.hypot(*(points - (found.x, found.y)).T)
+    is_on_circle = np.abs(distances - found.radius) < TOLERANCE * found.radius
     support = np.count_nonzero(is_rim & is_on_circle) / np.count_nonzero(in_picture)
     is_plausible = _is_plausible(np.array([[found.x, found.y, found.radius]]), brightness.shape)
     return found if support >= _LEAST_SUPPORT and is_plausible.all() else None

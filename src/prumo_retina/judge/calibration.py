@@ -190,7 +190,9 @@ def fitted_temperature(scores: ArrayLike, grades: ArrayLike, task: Task) -> floa
     one in n + 1, as Platt (1999) gives his targets.
     """
     logits, classes = _classes(scores, grades, task)
-    targets = _doubted(classes, logits.shape[1])
+    outputs, doubt = logits.shape[1], 1 / (len(classes) + 1)
+    shares = np.bincount(classes, minlength=outputs) / len(classes)
+    targets = (1 - doubt) * np.eye(outputs)[classes] + doubt * shares
 
     def loss(log_temperature: float) -> float:
         likelihood = log_softmax(logits / exp(log_temperature), axis=1)
@@ -252,13 +254,6 @@ def _classes(
             f"there are {len(truths)} photographs, all of one class"
         )
     return table, truths
-
-
-def _doubted(classes: NDArray[np.intp], count: int) -> NDArray[np.float64]:
-    shares = np.bincount(classes, minlength=count) / len(classes)
-    doubt = 1 / (len(classes) + 1)
-    targets: NDArray[np.float64] = (1 - doubt) * np.eye(count)[classes] + doubt * shares
-    return targets
 
 
 def _equal_parts(values: NDArray[np.float64], parts: int) -> list[NDArray[np.intp]]:

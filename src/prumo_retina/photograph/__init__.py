@@ -99,10 +99,8 @@ def patient_number(path: Path) -> str:
 
 def is_photograph_file(path: Path) -> bool:
     """Whether it begins as one; archives write them without an ending, or with numbers as one."""
-    if not path.is_file():
-        return False
     try:
-        start = _start(path)
+        start = _start(path) if path.is_file() else b""
     except OSError:
         return False
     return _is_dicom(start) or start.startswith(tuple(_READERS))

@@ -32,11 +32,10 @@ from prumo_retina.scoring import grade_probabilities, referral_probability, scor
 from prumo_serve.heat_map import overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
-    from prumo.message import Message
     from prumo.progress import Progress
     from prumo_retina.fundus.preparation import Preparation
     from prumo_retina.grade import Threshold
@@ -135,7 +134,11 @@ def _prepare(file: Path, preparation: Preparation, target: Path) -> tuple[Predic
     except PhotographError as error:
         return _ungradable(file, "", Quality(Verdict.UNREADABLE, error.reason)), None
     found = prepared(photograph, preparation)
-    quality = _with_notes(found.quality, photograph.notes)
+    quality = found.quality
+    if photograph.notes:
+        # Also a photograph that can be judged may have pages that nobody has looked at.
+        reasons = (*filter(None, [quality.reason]), *photograph.notes)
+        quality = replace(quality, reason=Series(reasons, "; "))
     unjudged = _ungradable(file, photograph.laterality, quality)
     if not quality.verdict.is_gradable or found.pixels is None:
         return unjudged, None
@@ -146,13 +149,6 @@ def _prepare(file: Path, preparation: Preparation, target: Path) -> tuple[Predic
 
 def _ungradable(file: Path, eye: str, quality: Quality) -> Prediction:
     return Prediction(file, eye, quality, refer=True, urgency=Urgency.UNGRADABLE)
-
-
-def _with_notes(quality: Quality, notes: Sequence[Message]) -> Quality:
-    """Also a photograph that can be judged may have pages that nobody has looked at."""
-    if not notes:
-        return quality
-    return replace(quality, reason=Series((*filter(None, [quality.reason]), *notes), "; "))
 
 
 def _write_heat_maps(
@@ -214,12 +210,20 @@ def given_photographs(words: Sequence[str], left_out: Path | None = None) -> Giv
     """
     once: dict[Path, Path] = {}
     others: dict[str, None] = {}
-    for word in words:
-        for path in _named(word):
-            found = _found(path, left_out)
-            others.update(dict.fromkeys(found.not_looked_at))
-            for file in found.files:
-                once.setdefault(file.resolve(), file)
+    for path in (path for word in words for path in _named(word)):
+        files: Iterable[Path] = [path]
+        if path.is_dir():
+            if left_out is not None and left_out.exists() and path.samefile(left_out):
+                raise InputError(
+                    f"{path} is the folder that heat maps are written to; give another one"
+                )
+            folder = with_unread_kinds(find_photographs(path, left_out))
+            files = folder.photographs.values()
+            # Labels are of no use here.
+            unread = (*folder.tables, *(path / name for name in folder.others), *folder.left_out)
+            others.update(dict.fromkeys(map(printable, unread)))
+        for file in files:
+            once.setdefault(file.resolve(), file)
     return GivenPhotographs(tuple(once.values()), tuple(others))
 
 
@@ -245,18 +249,6 @@ def _named(word: str) -> list[Path]:
     if not matches:
         raise InputError(f"there is no file {printable(word)}")
     return matches
-
-
-def _found(path: Path, left_out: Path | None) -> GivenPhotographs:
-    if not path.is_dir():
-        return GivenPhotographs((path,), ())
-    if left_out is not None and left_out.exists() and path.samefile(left_out):
-        raise InputError(f"{path} is the folder that heat maps are written to; give another one")
-    folder = with_unread_kinds(find_photographs(path, left_out))
-    # Labels are of no use here.
-    others = [*folder.tables, *(path / name for name in folder.others)]
-    names = [*map(printable, others), *map(printable, folder.left_out)]
-    return GivenPhotographs(tuple(folder.photographs.values()), tuple(names))
 
 
 def write_overlay(path: Path, jpeg: Path, heat_map: np.ndarray) -> Path:

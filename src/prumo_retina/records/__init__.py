@@ -261,7 +261,12 @@ def read_card(data: Path) -> RecordsCard:
         raise DataError(f"{path}: is not what Prumo writes; {_ADVICE}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
-    _require_same(card, found, folder)
+    for subset in card.subsets.values():
+        for name, size_bytes in subset.shards.items():
+            if found.pop(name, None) != size_bytes:
+                raise DataError(f"{folder / name}: is missing or was changed; {_ADVICE}")
+    for name in found:
+        raise DataError(f"{folder / name}: does not belong to the other records; {_ADVICE}")
     if hashlib.sha256(split).hexdigest() != card.split_sha256:
         raise DataError(f"{data / SPLIT_FILE}: was changed since the records were made; {_ADVICE}")
     if manifest_sha256(data) != card.manifest_sha256:
@@ -292,12 +297,3 @@ def read_subset_names(data: Path, wanted: str) -> dict[str, str]:
     if wanted not in known:
         raise DataError(f"{data} has no subset '{wanted}': {did_you_mean(wanted, known | {ALL})}")
     return subsets
-
-
-def _require_same(card: RecordsCard, found: dict[str, int], folder: Path) -> None:
-    for subset in card.subsets.values():
-        for name, size_bytes in subset.shards.items():
-            if found.pop(name, None) != size_bytes:
-                raise DataError(f"{folder / name}: is missing or was changed; {_ADVICE}")
-    for name in found:
-        raise DataError(f"{folder / name}: does not belong to the other records; {_ADVICE}")
