@@ -98,11 +98,6 @@ class ModelFolder:
     description: ModelDescription
 
     @property
-    def network(self) -> Path:
-        """The file of Keras's."""
-        return self.path / NETWORK_FILE
-
-    @property
     def version(self) -> str:
         """Distinguishes two models of one name: a hash over all that decides on an answer."""
         deciding = self.description.model_dump(mode="json", include=_DECIDING)

@@ -53,7 +53,7 @@ def score(
 ) -> Scores:
     """Ask a worker; the images are JPEGs of the size that the model was prepared for."""
     if not images:
-        return Scores(np.zeros((0, _outputs(model.description.task)), np.float32))
+        return Scores(np.zeros((0, output_count(model.description.task)), np.float32))
     environment = Environments({}, progress).find("tensorflow")
     with tempfile.TemporaryDirectory(prefix="prumo-scores-") as temporary:
         folder = Path(temporary)
@@ -82,10 +82,10 @@ def score(
 
 def _read_scores(folder: Path, heat_maps: bool, task: Task, count: int) -> Scores:
     values = np.load(folder / _SCORES, allow_pickle=False)
-    if values.shape != (count, _outputs(task)):
+    if values.shape != (count, output_count(task)):
         raise WorkerError(
             f"the network gives {values.shape[1]} scores, which is not what a model for "
-            f"'{task}' has: {_outputs(task)}"
+            f"'{task}' has: {output_count(task)}"
         )
     # A probability that is not a number is below every threshold: nobody would be referred.
     if not np.isfinite(values).all():
@@ -93,7 +93,8 @@ def _read_scores(folder: Path, heat_maps: bool, task: Task, count: int) -> Score
     return Scores(values, np.load(folder / _HEAT_MAPS, allow_pickle=False) if heat_maps else None)
 
 
-def _outputs(task: Task) -> int:
+def output_count(task: Task) -> int:
+    """How many scores a network gives for each photograph."""
     return 1 if task == "referral" else GRADE_COUNT
 
 

@@ -287,8 +287,7 @@ def deciding_point(manifest: Manifest) -> tuple[float, str]:
 
 def _trained_source(folder: Path) -> Source:
     """The model of a folder with its points, its temperature and its card."""
-    opened = open_model(folder)
-    description = opened.description
+    description = open_model(folder).description
     metadata = ModelMetadata(
         name=description.name,
         created=description.created,
@@ -307,7 +306,7 @@ def _trained_source(folder: Path) -> Source:
         card=_newest_card(folder),
         seen=_seen(folder),
     )
-    return Source(opened.network, "retina", description.network_sha256, metadata)
+    return Source(folder / NETWORK_FILE, "retina", description.network_sha256, metadata)
 
 
 def _seen(folder: Path) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.card.layout import Picture
     from prumo_retina.evaluation import Evaluation
-    from prumo_retina.judge import Group, GroupTable
+    from prumo_retina.judge import Group
     from prumo_retina.model import ModelDescription
 
 _UNGRADABLE = Message(
@@ -220,37 +220,29 @@ def _use(description: ModelDescription) -> Message:
 
 def groups_section(evaluation: Evaluation, language: Language) -> Section:
     """A table for each column, or the sentence that there is none."""
-    tables = evaluation.judgement.groups
     blocks: list[Paragraph | Table] = []
-    if not any(table.column != "fold" for table in tables):
+    if all(table.column == "fold" for table in evaluation.judgement.groups):
         blocks.append(Paragraph(language.say(_ABSENT)))
-    point = default_rates(evaluation).point.name
-    for table in tables:
-        blocks += _blocks(table, point, language)
-    return Section(language.say("Cameras, sites and folds"), tuple(blocks))
-
-
-def _blocks(table: GroupTable, point: str, language: Language) -> Iterator[Paragraph | Table]:
-    yield Table(
-        (
+    at_point = Message(
+        "Sensitivity and specificity of gradable photographs at “{point}”.",
+        {"point": point_label(default_rates(evaluation).point.name, language)},
+    )
+    small = Message(
+        "* Fewer than {fewest} referable photographs or fewer than {fewest} others: too few "
+        "to be compared.",
+        {"fewest": FEWEST},
+    )
+    for table in evaluation.judgement.groups:
+        heads = (
             language.say(_COLUMNS[table.column]),
             *language.each("photographs", "referable", "ungradable", "area under the curve"),
             *language.each("sensitivity", "specificity"),
-        ),
-        tuple(_row(group, language) for group in table.groups),
-    )
-    at_point = Message(
-        "Sensitivity and specificity of gradable photographs at “{point}”.",
-        {"point": point_label(point, language)},
-    )
-    yield Paragraph(language.say(at_point))
-    if any(group.is_small for group in table.groups):
-        small = Message(
-            "* Fewer than {fewest} referable photographs or fewer than {fewest} others: too few "
-            "to be compared.",
-            {"fewest": FEWEST},
         )
-        yield Paragraph(language.say(small))
+        rows = tuple(_row(group, language) for group in table.groups)
+        blocks += [Table(heads, rows), Paragraph(language.say(at_point))]
+        if any(group.is_small for group in table.groups):
+            blocks.append(Paragraph(language.say(small)))
+    return Section(language.say("Cameras, sites and folds"), tuple(blocks))
 
 
 def _row(group: Group, language: Language) -> tuple[str, ...]:

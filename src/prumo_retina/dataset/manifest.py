@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,36 +15,15 @@ from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import Grade
 
 MANIFEST_FILE = "manifest.csv"
-COLUMNS = (
-    "input",
-    "output",
-    "sha256",
-    "width",
-    "height",
-    "x",
-    "y",
-    "radius",
-    "verdict",
-    "reason",
-    "grade",
-    "patient",
-    "eye",
-    "camera",
-    "site",
-    "duplicate_of",
-)
 _CIRCLE = ("x", "y", "radius")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One input: a photograph, a file that is none, or a label without a photograph."""
 
     input: str
     """Its path in the folder of photographs, or a running name where names are kept apart."""
-    verdict: Verdict
-    reason: str = ""
-    """Why the verdict is not good, and what is wrong with the label."""
     output: str = ""
     """`images/NAME.jpg`, relative to the manifest; empty when nothing could be written."""
     sha256: str = ""
@@ -53,6 +32,9 @@ class Entry:
     height: int = 0
     circle: Circle | None = None
     """Where the fundus is, in pixels of the input."""
+    verdict: Verdict
+    reason: str = ""
+    """Why the verdict is not good, and what is wrong with the label."""
     grade: int | None = None
     patient: str = ""
     """A pseudonym, P0001 and so on."""
@@ -72,6 +54,13 @@ class Entry:
     def name(self) -> str:
         """What `split.csv` calls it: its image, or the input where nothing could be written."""
         return self.image or self.input
+
+
+COLUMNS = tuple(
+    column
+    for field in fields(Entry)
+    for column in (_CIRCLE if field.name == "circle" else (field.name,))
+)
 
 
 def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:

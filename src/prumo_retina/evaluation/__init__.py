@@ -18,7 +18,7 @@ from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisio
 from prumo_retina.judge.measures import Case, grades_of, scores_of
 from prumo_retina.model import read_seen
 from prumo_retina.records import ALL, read_subset_names
-from prumo_retina.records.split import duplicate_groups, select
+from prumo_retina.records.split import TEST, duplicate_groups, select
 from prumo_retina.scoring import score
 from prumo_retina.training_folder import OUT_OF_FOLD, read_cases
 
@@ -36,7 +36,6 @@ DUPLICATE = "duplicates of others"
 NO_SUBSET = "in no subset"
 NO_HEAT_MAPS = "0"
 SCORES_FILE = f"scores-{OUT_OF_FOLD}.csv"
-TEST = "test"
 _NAME = r"([\w-][\w.-]*)?"
 
 
@@ -92,8 +91,10 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
     else:
         decisions = fixed_decisions(scores, task, description.temperature, description.points)
     default_point = description.point or description.points[0].name
+    part = OUT_OF_FOLD if found.is_out_of_fold else question.subset
+    default_name = f"{question.data.resolve().name}-{part}" if question.data else part
     return Evaluation(
-        name=_name(question, is_out_of_fold=found.is_out_of_fold),
+        name=question.name or default_name,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         model=model,
         material=found.material,
@@ -149,7 +150,7 @@ def _answered(question: Question, progress: Progress) -> _Answered:
             "is what you want to know"
         )
     require_known_images(question.heat_maps, material)
-    images = [material.image(entry) for entry in material.gradable]
+    images = [material.folder / entry.output for entry in material.gradable]
     scores = score(question.model, images, device=question.device, progress=progress)
     rows = zip(material.gradable, scores.values.tolist(), strict=True)
     answered = [_case(entry, tuple(row)) for entry, row in rows]
@@ -193,15 +194,6 @@ def _seen(model: ModelFolder, entries: tuple[Entry, ...]) -> int:
     return sum(entry.sha256 in known for entry in entries)
 
 
-def _name(question: Question, *, is_out_of_fold: bool) -> str:
-    if question.name:
-        return question.name
-    if question.data is None:
-        return OUT_OF_FOLD
-    part = OUT_OF_FOLD if is_out_of_fold else question.subset
-    return f"{question.data.resolve().name}-{part}"
-
-
 @dataclass(frozen=True)
 class Material:
     """Photographs with a grade."""
@@ -213,10 +205,6 @@ class Material:
     """They have a grade and cannot be judged, so they are referred."""
     left_out: dict[str, int]
     """Why others are not among them, with how many."""
-
-    def image(self, entry: Entry) -> Path:
-        """The prepared photograph."""
-        return self.folder / entry.output
 
 
 def material_of(data: Path, subset: str, model: ModelFolder) -> Material:

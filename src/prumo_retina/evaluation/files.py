@@ -146,8 +146,8 @@ def write_heat_maps(
         return []
     gradable = [case for case in evaluation.cases if case.is_gradable]
     places = {case.image: place for place, case in enumerate(gradable)}
-    entries = {entry.image: entry for entry in evaluation.material.gradable}
-    paths = [evaluation.material.image(entries[image]) for image in images]
+    outputs = {entry.image: entry.output for entry in evaluation.material.gradable}
+    paths = [evaluation.material.folder / outputs[image] for image in images]
     found = score(evaluation.model, paths, heat_maps=True, progress=progress)
     if found.heat_maps is None:
         return []

