@@ -55,6 +55,11 @@ OTHER_DISEASES = Message(
     "It does not judge macular oedema, nor glaucoma, occlusions or any other disease of the eye. A "
     "photograph that is not referred may still show one."
 )
+CAUTION = Message(
+    "Decision support for diabetic retinopathy, not a diagnosis: a health professional decides. "
+    "Macular oedema is not judged."
+)
+UNGRADABLE_IS_REFERRED = Message("A photograph that cannot be judged counts as a referral.")
 HIGH_SENSITIVITY = "high_sensitivity"
 BALANCED = "balanced"
 HIGH_SPECIFICITY = "high_specificity"

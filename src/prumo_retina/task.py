@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from prumo.message import Message
-from prumo_retina.fundus.preparation import Preparation, Quality
+from prumo_retina.fundus.preparation import Part, Preparation, Quality
 from prumo_retina.grade import (
     DECISION_SUPPORT,
     GRADE_COUNT,
@@ -89,10 +89,8 @@ class RetinaAnswer(Answer):
     quality: Quality | None = None
 
 
-class QualityDocument(BaseModel):
+class QualityDocument(Part):
     """Whether a photograph can be judged, and if not, why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdict: str
     verdict_text: str

@@ -86,7 +86,11 @@ _ROC_EXPLAINED = Message(
 
 def roc_figure(judgement: Judgement, language: Language) -> Figure:
     """The curve from nobody referred to everybody referred."""
-    layers = alt.layer(_diagonal(), _curve(judgement), *_points(judgement, language))
+    curve = {"x": judgement.roc.false_alarms, "y": judgement.roc.sensitivity}
+    line = alt.Chart(pl.DataFrame(curve).with_row_index("order")).mark_line(
+        color=PALETTE[0], strokeWidth=2, interpolate="linear"
+    )
+    layers = alt.layer(_diagonal(), line.encode(order="order:Q"), *_points(judgement, language))
     chart = layers.encode(
         x=alt.X("x:Q", title=language.say("false alarms (1 - specificity)"), scale=_unit()),
         y=alt.Y("y:Q", title=language.say("sensitivity"), scale=_unit()),
@@ -106,16 +110,6 @@ def _unit() -> dict[str, object]:
 def _diagonal() -> alt.Chart:
     ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     return alt.Chart(ends).mark_line(color=INK, opacity=0.4, strokeDash=[5, 4], strokeWidth=1)
-
-
-def _curve(judgement: Judgement) -> alt.Chart:
-    curve = judgement.roc
-    table = pl.DataFrame({"x": curve.false_alarms, "y": curve.sensitivity}).with_row_index("order")
-    return (
-        alt.Chart(table)
-        .mark_line(color=PALETTE[0], strokeWidth=2, interpolate="linear")
-        .encode(order="order:Q")
-    )
 
 
 def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:

@@ -74,8 +74,13 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     from prumo_retina.records import convert  # noqa: PLC0415 (help needs no such import)
     from prumo_retina.records.split import Shares  # noqa: PLC0415 (as above)
 
-    if folds:
-        _refuse_shares()
+    context = click.get_current_context()
+    for name in ("test", "validation"):
+        if folds and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--folds and --{name} exclude each other: in cross-validation every fold is "
+                "judged once by a model that has not seen it"
+            )
     shares = Shares(test, validation, folds)
     with shown_progress() as progress:
         conversion = convert(data, shares, seed=seed, shards=shards, progress=progress)
@@ -86,16 +91,6 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
         click.echo(line)
     for warning in conversion.split.warnings:
         click.echo(f"warning: {warning}", err=True)
-
-
-def _refuse_shares() -> None:
-    context = click.get_current_context()
-    for name in ("test", "validation"):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(
-                f"--folds and --{name} exclude each other: in cross-validation every fold is "
-                "judged once by a model that has not seen it"
-            )
 
 
 def _lines(conversion: Conversion) -> list[str]:

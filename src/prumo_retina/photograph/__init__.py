@@ -17,7 +17,6 @@ from prumo.errors import DataError
 from prumo_retina.photograph.pixels import (
     Photograph,
     UnreadableError,
-    read_jpeg,
     read_png,
     read_tiff,
     upright_jpeg,
@@ -33,7 +32,7 @@ MOST_BYTES = 1_000_000_000
 _JPEG_MARK = b"\xff\xd8\xff"
 _PNG_MARK = b"\x89PNG\r\n\x1a\n"
 _READERS: dict[bytes, Callable[[Path, int], Photograph]] = {
-    _JPEG_MARK: read_jpeg,
+    _JPEG_MARK: lambda path, wanted_pixels: upright_jpeg(path.read_bytes(), wanted_pixels),
     _PNG_MARK: read_png,
     b"II*\0": read_tiff,
     b"MM\0*": read_tiff,

@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import simplejpeg
@@ -19,11 +20,6 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from prumo.images import simple_jpeg_size, with_8_bits
 from prumo.message import Message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
-
 
 MOST_PIXELS = 105_000_000
 """As many as the largest camera backs give; more are an attack, or no photograph of one eye."""
@@ -102,11 +98,6 @@ def photograph_of(colour: Image.Image, wanted_pixels: int) -> Photograph:
 _UPRIGHT = 1
 _ON_ITS_SIDE = {5, 6, 7, 8}
 """EXIF orientations; those in which width and height change places."""
-
-
-def read_jpeg(path: Path, wanted_pixels: int) -> Photograph:
-    """Read a file and turn the photograph as its EXIF orientation says."""
-    return upright_jpeg(path.read_bytes(), wanted_pixels)
 
 
 def upright_jpeg(content: bytes, wanted_pixels: int) -> Photograph:

@@ -12,7 +12,7 @@ from rich.text import Text
 from prumo.message import Message
 from prumo.quantity import MISSING
 from prumo_retina.dataset.data_folder import csv_text
-from prumo_retina.grade import Urgency, point_title
+from prumo_retina.grade import CAUTION, UNGRADABLE_IS_REFERRED, Urgency, point_title
 from prumo_retina.prediction import printable
 
 if TYPE_CHECKING:
@@ -152,11 +152,8 @@ def notes(report: PredictionReport) -> list[Message]:
             else "This model knows no grades, only whether to refer, so nothing can be called "
             "urgent; for that, train with --task grade."
         ),
-        Message("A photograph that cannot be judged counts as a referral."),
-        Message(
-            "Decision support for diabetic retinopathy, not a diagnosis: a health professional "
-            "decides. Macular oedema is not judged."
-        ),
+        UNGRADABLE_IS_REFERRED,
+        CAUTION,
     ]
     if any(prediction.heat_map for prediction in report.predictions):
         lines.append(

@@ -104,8 +104,6 @@ class Split:
     subsets: Mapping[str, tuple[Entry, ...]]
     ungradable: Mapping[str, tuple[Entry, ...]]
     """With a grade, for an evaluation; nothing can be learnt from them."""
-    shares: Shares
-    seed: int
     warnings: tuple[str, ...] = ()
 
 
@@ -125,37 +123,32 @@ def split(selection: Selection, shares: Shares, seed: int = 1) -> Split:
         )
     subsets = _assigned(groups, wanted, seed)
     _require_trainable(subsets)
-    ungradable = _followed(selection.ungradable, together, subsets, shares, seed)
-    return Split(subsets, ungradable, shares, seed, tuple(_warnings(subsets)))
+    ungradable = _followed(selection.ungradable, together, subsets, wanted, seed)
+    return Split(subsets, ungradable, tuple(_warnings(subsets)))
 
 
 def _followed(
     ungradable: Sequence[Entry],
     together: Sequence[Group],
     subsets: Mapping[str, tuple[Entry, ...]],
-    shares: Shares,
+    shares: Mapping[str, float],
     seed: int,
 ) -> dict[str, tuple[Entry, ...]]:
     """Where the chosen of the same group are; a group without any goes by lot.
 
     Few of a grade would all be wanted most by the largest subset, and none by the test.
     """
+    names, ends = list(shares), list(accumulate(shares.values()))
     homes = {entry: subset for subset, members in subsets.items() for entry in members}
     followers = set(ungradable)
     found: dict[str, list[Entry]] = {subset: [] for subset in subsets}
     for group in together:
         known = [homes[entry] for entry in group if entry in homes]
-        subset = known[0] if known else _drawn(group, shares, seed)
+        lot = int.from_bytes(_lot(group, seed)) / 2**256
+        # Each subset is as probable as its share is large; rounded, they may sum to less than 1.
+        subset = known[0] if known else names[min(bisect(ends, lot), len(names) - 1)]
         found[subset] += [entry for entry in group if entry in followers]
     return {subset: tuple(members) for subset, members in found.items()}
-
-
-def _drawn(group: Group, shares: Shares, seed: int) -> str:
-    """A subset by lot, each as probable as its share is large."""
-    wanted = shares.of_subsets()
-    at = int.from_bytes(_lot(group, seed)) / 2**256
-    # Rounded shares may sum to a little less than 1.
-    return list(wanted)[min(bisect(list(accumulate(wanted.values())), at), len(wanted) - 1)]
 
 
 def _assigned(

@@ -262,7 +262,11 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
             "weights of PyTorch are read by PyTorch: set its environment up with "
             "`prumo setup pytorch`, or save the weights as .safetensors"
         )
-    _refuse_compression(content)
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        try:
+            opened_archive(content).close()
+        except zipfile.BadZipFile as error:
+            raise DataError(f"is no whole state dict of PyTorch: {error}") from error
     with tempfile.TemporaryDirectory(prefix="prumo-") as name:
         folder = Path(name)
         source, out = folder / "weights.pt", folder / "arrays.npz"
@@ -278,14 +282,6 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
             raise DataError(str(error)) from error
         with np.load(out, allow_pickle=False) as arrays:
             return dict(arrays)
-
-
-def _refuse_compression(content: bytes) -> None:
-    if zipfile.is_zipfile(io.BytesIO(content)):
-        try:
-            opened_archive(content).close()
-        except zipfile.BadZipFile as error:
-            raise DataError(f"is no whole state dict of PyTorch: {error}") from error
 
 
 def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
