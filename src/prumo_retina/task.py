@@ -284,8 +284,16 @@ def deciding_point(manifest: Manifest) -> tuple[float, str]:
 
 
 def _trained_source(folder: Path) -> Source:
-    """The model of a folder with its points, its temperature and its card."""
+    """The model of a folder with its points, its temperature and the card last made of it."""
     description = open_model(folder).description
+    # Only hashes: nothing else about a photograph leaves the folder.
+    hashes = (
+        {photograph.sha256 for photograph in read_seen(folder)} - {""}
+        if (folder / SEEN_FILE).is_file()
+        else set()
+    )
+    cards = [path for path in folder.glob(_CARDS) if path.is_file()]
+    newest = max(cards, key=lambda path: (path.stat().st_mtime_ns, path), default=None)
     metadata = ModelMetadata(
         name=description.name,
         created=description.created,
@@ -301,21 +309,7 @@ def _trained_source(folder: Path) -> Source:
             for point in description.points
         ),
         point=description.point,
-        card=_newest_card(folder),
-        seen=_seen(folder),
+        card=newest.read_text("utf-8") if newest else "",
+        seen=tuple(sorted(hashes)),
     )
     return Source(folder / NETWORK_FILE, "retina", description.network_sha256, metadata)
-
-
-def _seen(folder: Path) -> tuple[str, ...]:
-    """Only hashes: nothing else about a photograph leaves the folder."""
-    if not (folder / SEEN_FILE).is_file():
-        return ()
-    return tuple(sorted({photograph.sha256 for photograph in read_seen(folder)} - {""}))
-
-
-def _newest_card(folder: Path) -> str:
-    """The model card of the last evaluation; empty where the model was never evaluated."""
-    cards = [path for path in folder.glob(_CARDS) if path.is_file()]
-    newest = max(cards, key=lambda path: (path.stat().st_mtime_ns, path), default=None)
-    return newest.read_text("utf-8") if newest else ""

@@ -89,7 +89,11 @@ def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
     require_device(asked.device)
     folder = TrainingFolder(order.out)
     folder.require_ours(restart=order.restart)
-    card = _card(order.data, progress)
+    if (order.data / RECORDS_FOLDER).is_dir():
+        card = read_card(order.data)
+    else:
+        progress.say(f"{order.data} has no records yet: converting it with the usual split")
+        card = convert(order.data, Shares(), seed=_SEED, shards=None, progress=progress).card
     _require_both_classes(card)
     weights = resolve_weights(order.network, order.weights, progress)
     parameters = _parameters(order, weights, preparation.size)
@@ -115,13 +119,6 @@ def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
         folder.finish()
     held_out = read_cases(order.out, str(facts["judged_on"]))
     return TrainedModel(order.out, description, facts, tuple(doubts(description, held_out)))
-
-
-def _card(data: Path, progress: Progress) -> RecordsCard:
-    if not (data / RECORDS_FOLDER).is_dir():
-        progress.say(f"{data} has no records yet: converting it with the usual split")
-        return convert(data, Shares(), seed=_SEED, shards=None, progress=progress).card
-    return read_card(data)
 
 
 def _require_both_classes(card: RecordsCard) -> None:

@@ -216,16 +216,19 @@ def read_cases(folder: Path, subset: str) -> list[Case]:
     Its thresholds and temperature are chosen on these.
     """
     known = {photograph.image: photograph for photograph in read_seen(folder)}
-    columns = ("image", "grade", "fold") if subset == OUT_OF_FOLD else ("image", "grade")
+    needed = ("image", "grade", "fold") if subset == OUT_OF_FOLD else ("image", "grade")
     cases = []
-    for place, row in read_table(folder / f"scores-{subset}.csv", columns):
+    for place, row in read_table(folder / f"scores-{subset}.csv", needed):
         try:
             seen = known[row["image"]]
+            # A row that is too long has cells under no name.
+            columns = [name for name in row if name and name.startswith("score")]
+            columns.sort(key=lambda name: int(name.removeprefix("score")))
             cases.append(
                 Case(
                     image=row["image"],
                     grade=int(row["grade"]),
-                    scores=_scores(row),
+                    scores=tuple(float(row[name]) for name in columns),
                     patient=seen.patient,
                     camera=seen.camera,
                     site=seen.site,
@@ -235,10 +238,3 @@ def read_cases(folder: Path, subset: str) -> list[Case]:
         except (KeyError, ValueError, TypeError) as error:
             raise DataError(f"{place}: is not what a training writes: {error}") from error
     return cases
-
-
-def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
-    """In the order of the columns `score0`, `score1` and so on."""
-    # A row that is too long has cells under no name.
-    columns = [name for name in row if name and name.startswith("score")]
-    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))

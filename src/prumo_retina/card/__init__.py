@@ -36,29 +36,7 @@ if TYPE_CHECKING:
     from prumo_retina.judge import Group
     from prumo_retina.model import ModelDescription
 
-_UNGRADABLE = Message(
-    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
-    "blurred, cut off) counts as a referral."
-)
-_ELSEWHERE = Message(
-    "Figures hold for cameras, people and grading like those that it was judged on. In another "
-    "hospital they are as a rule worse: judge it there on photographs with known grades before "
-    "relying on it, and choose thresholds there."
-)
-_ONE_READING = Message(
-    "The true grades are what graders wrote; where graders differ, so would these figures."
-)
-_NO_SIMPLE_USE = Message(
-    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
-    "should whoever uses the network without Prumo."
-)
-
 _COLUMNS = {"camera": "camera", "site": "site", "fold": "fold"}
-_ABSENT = Message(
-    "The photographs do not distinguish cameras or sites, so nothing is known about differences "
-    "between them."
-)
-
 _TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
 _ENHANCEMENTS = {
     "none": "not enhanced",
@@ -190,31 +168,36 @@ def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: La
 def purpose(evaluation: Evaluation, language: Language) -> Section:
     """Use and limits, most of which are the same for every model of this kind."""
     points = (
-        _use(evaluation.model.description),
-        DECISION_SUPPORT,
-        OTHER_DISEASES,
-        _UNGRADABLE,
-        _ELSEWHERE,
-        _ONE_READING,
-        _NO_SIMPLE_USE,
-    )
-    return Section(
-        language.say("Intended use and limits"),
-        (Points(tuple(language.say(message) for message in points)),),
-    )
-
-
-def _use(description: ModelDescription) -> Message:
-    if description.task == "grade":
-        return Message(
+        Message(
             "For screening people with diabetes: it grades diabetic retinopathy in colour "
             "photographs of the fundus from 0 to 4 and says who should see a specialist (moderate "
             "retinopathy or worse)."
-        )
-    return Message(
-        "For screening people with diabetes: it says from a colour photograph of the fundus "
-        "whether a person should see a specialist (moderate diabetic retinopathy or worse). It "
-        "gives no grade."
+            if evaluation.model.description.task == "grade"
+            else "For screening people with diabetes: it says from a colour photograph of the "
+            "fundus whether a person should see a specialist (moderate diabetic retinopathy or "
+            "worse). It gives no grade."
+        ),
+        DECISION_SUPPORT,
+        OTHER_DISEASES,
+        Message(
+            "A photograph that cannot be judged (unreadable, no fundus found, too dark, too "
+            "bright, noisy, blurred, cut off) counts as a referral."
+        ),
+        Message(
+            "Figures hold for cameras, people and grading like those that it was judged on. In "
+            "another hospital they are as a rule worse: judge it there on photographs with known "
+            "grades before relying on it, and choose thresholds there."
+        ),
+        Message(
+            "The true grades are what graders wrote; where graders differ, so would these figures."
+        ),
+        Message(
+            "It knows photographs only as its own preparation makes them. Prumo refuses others, "
+            "and so should whoever uses the network without Prumo."
+        ),
+    )
+    return Section(
+        language.say("Intended use and limits"), (Points(tuple(map(language.say, points))),)
     )
 
 
@@ -222,7 +205,11 @@ def groups_section(evaluation: Evaluation, language: Language) -> Section:
     """A table for each column, or the sentence that there is none."""
     blocks: list[Paragraph | Table] = []
     if all(table.column == "fold" for table in evaluation.judgement.groups):
-        blocks.append(Paragraph(language.say(_ABSENT)))
+        absent = Message(
+            "The photographs do not distinguish cameras or sites, so nothing is known about "
+            "differences between them."
+        )
+        blocks.append(Paragraph(language.say(absent)))
     at_point = Message(
         "Sensitivity and specificity of gradable photographs at “{point}”.",
         {"point": point_label(default_rates(evaluation).point.name, language)},

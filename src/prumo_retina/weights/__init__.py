@@ -79,7 +79,13 @@ def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
         progress.say(f"weights from {arrays}")
         return Weights(arrays)
     if source == LIBRARY or (source == AUTO and _in_cache(network)):
-        return _library(network, progress)
+        if not FACTS[network].library_file:
+            raise UnavailableError(
+                f"Keras has no weights of {network} of its own; use auto or a file"
+            )
+        where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
+        progress.say(f"weights of {network} for ImageNet, {where}")
+        return Weights(from_library=True)
     reason = (
         "as asked"
         if source == NONE
@@ -88,14 +94,6 @@ def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
     )
     progress.say(f"training from scratch: {reason}")
     return Weights()
-
-
-def _library(network: str, progress: Progress) -> Weights:
-    if not FACTS[network].library_file:
-        raise UnavailableError(f"Keras has no weights of {network} of its own; use auto or a file")
-    where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
-    progress.say(f"weights of {network} for ImageNet, {where}")
-    return Weights(from_library=True)
 
 
 def _in_cache(network: str) -> bool:

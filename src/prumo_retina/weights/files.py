@@ -291,19 +291,15 @@ def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
     try:
         # The package's stub has no types.
         tensors = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        return {
-            name: _safetensors_array(name, tensor["dtype"], tensor["shape"], tensor["data"])
-            for name, tensor in tensors
-        }
     except safetensors.SafetensorError as error:
         raise DataError(f"is no whole safetensors file: {error}") from error
-
-
-def _safetensors_array(name: str, dtype: str, shape: list[int], data: bytes) -> np.ndarray:
-    if dtype not in _DTYPES:
-        raise DataError(f"the array {name!r} is of {dtype}, which is not understood")
-    numbers = np.frombuffer(data, _DTYPES[dtype]).reshape(shape)
-    if dtype == "BF16":
+    arrays = {}
+    for name, tensor in tensors:
+        kind = tensor["dtype"]
+        if kind not in _DTYPES:
+            raise DataError(f"the array {name!r} is of {kind}, which is not understood")
+        array = np.frombuffer(tensor["data"], _DTYPES[kind]).reshape(tensor["shape"])
         # A bfloat16 is the upper half of a float32.
-        return (numbers.astype(np.uint32) << 16).view(np.float32)
-    return numbers
+        is_half = kind == "BF16"
+        arrays[name] = (array.astype(np.uint32) << 16).view(np.float32) if is_half else array
+    return arrays
