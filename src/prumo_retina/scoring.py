@@ -77,20 +77,18 @@ def score(
         except WorkerError as error:
             kept = kept_log(folder, KIND)
             raise WorkerError(f"{model.path} gave no answer: {error}\nits log: {kept}") from error
-        return _read_scores(folder, heat_maps, model.description.task, len(images))
-
-
-def _read_scores(folder: Path, heat_maps: bool, task: Task, count: int) -> Scores:
-    values = np.load(folder / _SCORES, allow_pickle=False)
-    if values.shape != (count, output_count(task)):
+        values = np.load(folder / _SCORES, allow_pickle=False)
+        maps = np.load(folder / _HEAT_MAPS, allow_pickle=False) if heat_maps else None
+    wanted = output_count(model.description.task)
+    if values.shape != (len(images), wanted):
         raise WorkerError(
             f"the network gives {values.shape[1]} scores, which is not what a model for "
-            f"'{task}' has: {output_count(task)}"
+            f"'{model.description.task}' has: {wanted}"
         )
     # A probability that is not a number is below every threshold: nobody would be referred.
     if not np.isfinite(values).all():
         raise WorkerError("the network gives scores that are not numbers: it must be trained again")
-    return Scores(values, np.load(folder / _HEAT_MAPS, allow_pickle=False) if heat_maps else None)
+    return Scores(values, maps)
 
 
 def output_count(task: Task) -> int:

@@ -97,20 +97,16 @@ class TrainingFolder:
             self._checkpoints.mkdir(parents=True, exist_ok=True)
         with DataFolder(self._checkpoints).locked():
             if restart:
-                self._empty()
+                for path in (self.path / MODEL_FILE, self.path / FACTS_FILE):
+                    path.unlink(missing_ok=True)
+                for path in self._checkpoints.glob("[!.]*.*"):
+                    path.unlink()
             self._agree_on(settings)
             yield
 
     def finish(self) -> None:
         """Remove what only an unfinished training needs."""
         shutil.rmtree(self._checkpoints, ignore_errors=True)
-
-    def _empty(self) -> None:
-        for name in (MODEL_FILE, FACTS_FILE):
-            (self.path / name).unlink(missing_ok=True)
-        for path in self._checkpoints.glob("*.*"):
-            if path.name[0] != ".":
-                path.unlink()
 
     def _agree_on(self, settings: Mapping[str, Any]) -> None:
         path = self._checkpoints / _SETTINGS_FILE

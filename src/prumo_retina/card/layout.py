@@ -98,12 +98,8 @@ def html(card: Card) -> str:
         lstrip_blocks=True,
     )
     environment.tests["a"] = lambda block, kind: type(block).__name__ == kind
-    environment.filters["data_url"] = _data_url
+    environment.filters["base64"] = lambda content: b64encode(content).decode()
     return environment.get_template("card/card.html").render(card=card, version=__version__)
-
-
-def _data_url(picture: Picture) -> str:
-    return f"data:image/png;base64,{b64encode(picture.png).decode()}"
 
 
 def markdown(card: Card) -> str:

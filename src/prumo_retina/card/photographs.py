@@ -141,26 +141,20 @@ def cautions(evaluation: Evaluation) -> Iterator[Message]:
             "ROC curve does not lie above {chance:.1f}.",
             {"chance": _CHANCE},
         )
-    yield from _few_for_thresholds(evaluation)
+    # Thresholds are chosen on the validation photographs, or on those of all folds.
+    learnt = learnt_counts(evaluation.model.description)
+    if grades := learnt.get("validation") or learnt.get("all"):
+        counts = {"others": sum(grades[:REFERABLE_FROM]), "referable": sum(grades[REFERABLE_FROM:])}
+        if min(counts.values()) < FEWEST_TO_EXPECT:
+            yield Message(
+                "The thresholds were chosen on {referable} referable photographs and {others} "
+                "others: fewer than {fewest} of either cannot tell whether {target:.2f} of new "
+                "ones will be answered rightly.",
+                {**counts, "fewest": FEWEST_TO_EXPECT, "target": TARGET},
+            )
     if evaluation.material is None:
         yield Message(
             "Photographs that cannot be judged are not part of these figures: only the answers of "
             "the cross-validation were at hand. Give the data folder too, and they count as "
             "referrals."
-        )
-
-
-def _few_for_thresholds(evaluation: Evaluation) -> Iterator[Message]:
-    """Thresholds are chosen on the validation photographs, or on those of all folds."""
-    learnt = learnt_counts(evaluation.model.description)
-    grades = learnt.get("validation") or learnt.get("all")
-    if grades is None:
-        return
-    counts = {"others": sum(grades[:REFERABLE_FROM]), "referable": sum(grades[REFERABLE_FROM:])}
-    if min(counts.values()) < FEWEST_TO_EXPECT:
-        yield Message(
-            "The thresholds were chosen on {referable} referable photographs and {others} others: "
-            "fewer than {fewest} of either cannot tell whether {target:.2f} of new ones will be "
-            "answered rightly.",
-            {**counts, "fewest": FEWEST_TO_EXPECT, "target": TARGET},
         )

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from prumo_retina.judge import Judgement
     from prumo_retina.judge.measures import PointRates
 
-_CHOSEN_ON = {"validation": "validation photographs", "out-of-fold": "out-of-fold answers"}
-
 
 def main_figures(evaluation: Evaluation, language: Language) -> Table:
     """The few figures that a reader wants first."""
@@ -103,11 +101,25 @@ def results(evaluation: Evaluation, language: Language) -> Section:
 
 def points_section(evaluation: Evaluation, language: Language) -> Section:
     """Thresholds, how they were chosen, and what they find."""
+    chosen_on = {
+        "validation": language.say("validation photographs"),
+        "out-of-fold": language.say("out-of-fold answers"),
+    }
     table = Table(
         language.each(
             "operating point", "rule", "chosen on", "threshold", "sensitivity", "specificity"
         ),
-        tuple(_point_row(rates, language) for rates in evaluation.judgement.points),
+        tuple(
+            (
+                point_label(rates.point.name, language),
+                language.say(rates.point.rule),
+                chosen_on.get(rates.point.chosen_on, rates.point.chosen_on),
+                language.formatted(rates.point.threshold, ".3f"),
+                formatted_estimate(rates.gradable.sensitivity, language),
+                formatted_estimate(rates.gradable.specificity, language),
+            )
+            for rates in evaluation.judgement.points
+        ),
         words=3,
     )
     return Section(
@@ -217,17 +229,3 @@ def _how_judged(evaluation: Evaluation) -> Message:
             counts,
         )
     return Message("Judged on {count} photographs, {referable} of them referable.", counts)
-
-
-def _point_row(rates: PointRates, language: Language) -> tuple[str, ...]:
-    point = rates.point
-    return (
-        point_label(point.name, language),
-        language.say(point.rule),
-        language.say(_CHOSEN_ON[point.chosen_on])
-        if point.chosen_on in _CHOSEN_ON
-        else point.chosen_on,
-        language.formatted(point.threshold, ".3f"),
-        formatted_estimate(rates.gradable.sensitivity, language),
-        formatted_estimate(rates.gradable.specificity, language),
-    )

@@ -51,20 +51,16 @@ class DataFolder:
         with StorageError.writing(self.images_path):
             self.images_path.mkdir(parents=True, exist_ok=True)
         with self.locked():
-            self._agree_on(preparation)
+            if not is_prepared(self.path):
+                with StorageError.writing(self.path / PREPARATION_FILE):
+                    write_json(self.path / PREPARATION_FILE, preparation)
+            existing = read_preparation(self.path)
+            if existing != preparation:
+                raise InputError(
+                    f"{self.path} was prepared with {difference(existing, preparation)}: "
+                    "give the same settings or another folder"
+                )
             yield
-
-    def _agree_on(self, preparation: Preparation) -> None:
-        path = self.path / PREPARATION_FILE
-        if not path.exists():
-            with StorageError.writing(path):
-                write_json(path, preparation)
-        existing = read_preparation(self.path)
-        if existing != preparation:
-            raise InputError(
-                f"{self.path} was prepared with {difference(existing, preparation)}: "
-                "give the same settings or another folder"
-            )
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_whole
-from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.dataset.folder import OWNER_ONLY
 from prumo_retina.fundus.circle import Circle, disc
 from prumo_retina.fundus.preparation import Verdict
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     from prumo_retina.fundus.preparation import Preparation
 
-DUPLICATES_FILE = "duplicates.csv"
 Kind = Literal["same file", "same photograph"]
 _BLUR_PIXELS = 2.0
 """Vessels stay, and how the retina is lit, which is alike in all eyes, goes."""
@@ -201,15 +199,6 @@ def find_duplicates(findings: Sequence[Finding]) -> tuple[Duplicate, ...]:
     for later, earlier in _similar(prints):
         leaders[different[later]] = different[earlier]
     return tuple(_duplicates(shown, leaders))
-
-
-def write_duplicates(folder: Path, duplicates: Iterable[Duplicate]) -> None:
-    """Write the list of a folder, whole or not at all."""
-    write_table(
-        folder / DUPLICATES_FILE,
-        ["image", "duplicate_of", "kind", "correlation"],
-        ((found.image, found.of, found.kind, f"{found.correlation:.3f}") for found in duplicates),
-    )
 
 
 def _duplicates(shown: Sequence[Finding], leaders: Sequence[int]) -> Iterator[Duplicate]:

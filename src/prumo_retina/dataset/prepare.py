@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from prumo.datasets.source import in_threads
 from prumo.errors import DataError, InputError
 from prumo.progress import SILENT, ProgressCounter
-from prumo_retina.dataset.data_folder import IMAGES_FOLDER, DataFolder
+from prumo_retina.dataset.data_folder import IMAGES_FOLDER, DataFolder, write_table
 from prumo_retina.dataset.finding import (
     find,
     find_duplicates,
     read_findings,
-    write_duplicates,
     written_findings,
 )
 from prumo_retina.dataset.folder import (
@@ -127,7 +126,9 @@ def prepare(request: Request, progress: Progress = SILENT) -> Outcome:
         pseudonyms = _pseudonyms(folder, labelling, found, findings)
         running_names = names if request.anonymous_names else {}
         inventory = take_inventory(findings, labelling, duplicates, pseudonyms, running_names)
-        write_duplicates(folder.path, duplicates)
+        heads = ("image", "duplicate_of", "kind", "correlation")
+        rows = ((two.image, two.of, two.kind, f"{two.correlation:.3f}") for two in duplicates)
+        write_table(folder.path / "duplicates.csv", heads, rows)
         manifest = write_manifest(folder.path, inventory.entries)
     if not any(entry.output for entry in inventory.entries):
         raise DataError(

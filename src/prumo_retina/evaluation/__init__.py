@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from prumo_retina.dataset.manifest import Entry
     from prumo_retina.judge import Judgement
     from prumo_retina.judge.calibration import Decisions
-    from prumo_retina.model import ModelDescription, ModelFolder
+    from prumo_retina.model import ModelFolder
 
 DUPLICATE = "duplicates of others"
 NO_SUBSET = "in no subset"
@@ -85,7 +85,14 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
     gradable = [case for case in found.cases if case.is_gradable]
     scores, task = scores_of(gradable), description.task
     if found.is_out_of_fold:
-        _require_crossed_points(description)
+        for point in description.points:
+            # Only the named points have a rule by which other folds can choose them.
+            if point.name not in POINT_NAMES:
+                raise InputError(
+                    f"the operating point '{point.name}' of {description.name} is none of "
+                    f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs "
+                    "that the model has not seen"
+                )
         folds = [case.fold for case in gradable]
         decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, task)
     else:
@@ -104,17 +111,6 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
         decisions=decisions,
         judgement=judged(found.cases, decisions, task, description.points, default_point),
     )
-
-
-def _require_crossed_points(description: ModelDescription) -> None:
-    """Only the named points have a rule by which other folds can choose them."""
-    for point in description.points:
-        if point.name not in POINT_NAMES:
-            raise InputError(
-                f"the operating point '{point.name}' of {description.name} is none of "
-                f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs that "
-                "the model has not seen"
-            )
 
 
 @dataclass(frozen=True)

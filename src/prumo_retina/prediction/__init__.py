@@ -220,8 +220,9 @@ def given_photographs(words: Sequence[str], left_out: Path | None = None) -> Giv
             folder = with_unread_kinds(find_photographs(path, left_out))
             files = folder.photographs.values()
             # Labels are of no use here.
-            unread = (*folder.tables, *(path / name for name in folder.others), *folder.left_out)
-            others.update(dict.fromkeys(map(printable, unread)))
+            unread = (*folder.tables, *(path / name for name in folder.others))
+            names = (*map(printable, unread), *map(printable, folder.left_out))
+            others.update(dict.fromkeys(names))
         for file in files:
             once.setdefault(file.resolve(), file)
     return GivenPhotographs(tuple(once.values()), tuple(others))
