@@ -54,6 +54,10 @@ class Language:
         values = {name: self._value(value) for name, value in said.values.items()}
         return self._template(said).format_map(values)
 
+    def each(self, *texts: str) -> tuple[str, ...]:
+        """Several texts in this language, such as the heads of a table."""
+        return tuple(map(self.say, texts))
+
     def told(self, value: object) -> str:
         """A value as it stands in a text: a name stays itself, all else is in this language."""
         return format(self._value(value), "")

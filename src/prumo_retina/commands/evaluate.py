@@ -83,10 +83,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     from prumo.report.language import language as language_of  # noqa: PLC0415 (help needs no import)
     from prumo_retina.evaluation import Question, evaluate  # noqa: PLC0415 (as above)
-    from prumo_retina.evaluation.files import (  # noqa: PLC0415 (as above)
-        document,
-        write_evaluation,
-    )
+    from prumo_retina.evaluation.files import document, write_evaluation  # noqa: PLC0415
     from prumo_retina.model import open_model  # noqa: PLC0415 (as above)
 
     language = language_of(tag)
