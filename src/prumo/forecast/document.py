@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from prumo.errors import StorageError
 from prumo.files import write_json
@@ -39,24 +39,16 @@ class Basis(StrEnum):
     NOTHING = "nothing"
 
 
-class Span(BaseModel):
+class Span(BaseModel, frozen=True):
     """A forecast value and the ends of its prediction interval."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: float
     low: float
     high: float
 
-    def holds(self, fact: float) -> bool:
-        """Whether what came true lies in the interval."""
-        return self.low <= fact <= self.high
 
-
-class ScenarioForecast(BaseModel):
+class ScenarioForecast(BaseModel, frozen=True):
     """What is expected of one scenario."""
-
-    model_config = ConfigDict(frozen=True)
 
     scenario: str
     factors: dict[str, Any]
@@ -72,10 +64,8 @@ class ScenarioForecast(BaseModel):
     """Of all its runs together."""
 
 
-class Grounds(BaseModel):
+class Grounds(BaseModel, frozen=True):
     """What a forecast was made from."""
-
-    model_config = ConfigDict(frozen=True)
 
     probe_runs: int = 0
     """Short runs that were made for the forecast."""
@@ -91,10 +81,8 @@ class Grounds(BaseModel):
     """Of the time before the measured runs, in which processes waited for a core."""
 
 
-class Forecast(BaseModel):
+class Forecast(BaseModel, frozen=True):
     """What is expected of a study, when that was said, and what it was said from."""
-
-    model_config = ConfigDict(frozen=True)
 
     format: int = FORMAT
     study: str
@@ -206,7 +194,7 @@ def _counts(record: RunRecord, forecast: Forecast) -> bool:
     if record.verdict is not Verdict.FINISHED or not record.started:
         return False
     # Records count whole seconds.
-    return _moment(record.started) >= forecast.made.replace(microsecond=0)
+    return datetime.fromisoformat(record.started) >= forecast.made.replace(microsecond=0)
 
 
 def _money(forecast: Forecast, results: Results) -> dict[str, Any]:
@@ -243,9 +231,5 @@ def _row(scenario: str, runs: int, span: Span, fact: float) -> dict[str, Any]:
         "low_seconds": span.low,
         "high_seconds": span.high,
         "fact_seconds": fact,
-        "inside": span.holds(fact),
+        "inside": span.low <= fact <= span.high,
     }
-
-
-def _moment(started: str) -> datetime:
-    return datetime.fromisoformat(started)

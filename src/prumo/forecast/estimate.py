@@ -8,15 +8,14 @@ bandwidth, which gives a wide interval that is called a rough estimate.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from prumo.forecast.document import CONFIDENCE, Span
+from prumo.forecast.document import Span
 from prumo.forecast.observation import Kind, Subject, observation_of, training_work
-from prumo.forecast.simulation import simulate
+from prumo.forecast.simulation import simulate, span_of_draws
 from prumo.money.study_prices import machine_label
 
 if TYPE_CHECKING:
@@ -195,29 +194,15 @@ def find_accelerator(name: str) -> Accelerator | None:
     words = name.lower()
     if words.startswith("tpu"):
         return BY_NAME.get(re.sub(r"-\d+$", "", words))
-    if words in BY_NAME:
-        return BY_NAME[words]
-    named = [
-        accelerator
-        for key, accelerator in BY_NAME.items()
-        if re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", words)
-    ]
-    found = max(named, key=lambda accelerator: len(accelerator.name), default=None)
-    if found and found.name == "A100" and "80gb" in words:
-        return BY_NAME["a100-80gb"]
-    return found
+    named = [key for key in BY_NAME if re.search(rf"(?<![a-z0-9]){key}(?![a-z0-9])", words)]
+    longest = max(named, key=len, default="")
+    return BY_NAME.get("a100-80gb" if longest == "a100" and "80gb" in words else longest)
 
 
 def processor(cores: float) -> Accelerator:
     """A processor of so many cores."""
-    return Accelerator(
-        name="cpu",
-        device="cpu",
-        fp32_flops=cores * CORE_FLOPS,
-        half_flops=cores * CORE_FLOPS,
-        bytes_per_second=cores * CORE_BYTES_PER_SECOND,
-        source="AVX2 at 3 GHz",
-    )
+    flops, bandwidth = cores * CORE_FLOPS, cores * CORE_BYTES_PER_SECOND
+    return Accelerator("cpu", "cpu", flops, flops, bandwidth, source="AVX2 at 3 GHz")
 
 
 def accelerator_of(price: Price) -> Accelerator | None:
@@ -247,8 +232,7 @@ def _from_runs(training: Training, kind: Kind, taught: Sequence[Observation]) ->
         work=work,
     )
     simulation = simulate([subject], taught)
-    low, high = np.quantile(simulation.wall_draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Span(value=float(simulation.wall_seconds[0]), low=float(low), high=float(high))
+    return span_of_draws(float(simulation.wall_seconds[0]), simulation.wall_draws)
 
 
 def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
@@ -258,15 +242,11 @@ def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
     moved = work.activation_bytes * work.images / accelerator.bytes_per_second
     moved *= 1.0 if precision == "fp32" else HALF
     started = work.layers * work.steps
-    low = START_SECONDS[0] + max(
-        work.training_flops / fast, PASSES[0] * moved, LAYER_SECONDS[0] * started
-    )
-    high = (
-        START_SECONDS[1]
-        + work.training_flops / slow
-        + PASSES[1] * moved
-        + LAYER_SECONDS[1] * started
-    )
+    parts = [
+        (work.training_flops / flops, passes * moved, seconds * started)
+        for flops, passes, seconds in zip((fast, slow), PASSES, LAYER_SECONDS, strict=True)
+    ]
+    low, high = START_SECONDS[0] + max(parts[0]), sum(parts[1], START_SECONDS[1])
     return Span(value=sqrt(low * high), low=low, high=high)
 
 
@@ -291,32 +271,22 @@ def _taught(
             place = (known, observation.work.flops, batch_size)
             taught.append(replace(observation, kind=kind, place=place))
             machines[_machine_words(record)] = None
-    return taught, list(machines), _tallied(others)
-
-
-def _tallied(others: Sequence[Unlike | None]) -> list[PassedOver]:
-    kinds: list[Unlike | None] = []
-    for unlike in others:
-        if unlike not in kinds:
-            kinds.append(unlike)
-    return [PassedOver(others.count(unlike), unlike) for unlike in kinds]
+    passed_over = [PassedOver(runs, unlike) for unlike, runs in Counter(others).items()]
+    return taught, list(machines), passed_over
 
 
 def _unlike(seen: Kind, wanted: Kind) -> Unlike | None:
     """The first thing in which a run differs from what is asked for, apart from the machine."""
-    pairs = (
-        (seen.framework, wanted.framework),
-        (seen.device, wanted.device),
-        (seen.precision, wanted.precision),
-    )
-    return next((Unlike(was, asked) for was, asked in pairs if was != asked), None)
+    for name in ("framework", "device", "precision"):
+        if (was := getattr(seen, name)) != (asked := getattr(wanted, name)):
+            return Unlike(was, asked)
+    return None
 
 
 def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unlike | None:
     """What tells the machine of a run from this kind: its GPU or its number of cores."""
-    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
     if not price.accelerator:
-        cores, vcpus = cpu.get("usable_cores") or 0, price.vcpus or 0
+        cores, vcpus = record.machine.get("cpu", {}).get("usable_cores") or 0, price.vcpus or 0
         if cores and cores == vcpus:
             return None
         return Unlike(cores, int(vcpus))
@@ -324,24 +294,24 @@ def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unl
         # A TPU does not tell its version, so the study's own word for the machine has to do.
         machine = study.machines.get(machine_label(record.parameters)) if study else None
         sku = ((machine and machine.price) or "tpu").partition("@")[0]
-        return None if sku == _sku(price) else Unlike(sku, _sku(price))
-    wanted = find_accelerator(price.accelerator)
-    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+        asked = f"{price.provider}/{price.sku}"
+        return None if sku == asked else Unlike(sku, asked)
+    wanted, names = find_accelerator(price.accelerator), _gpu_names(record)
     if wanted is not None and any(find_accelerator(name) == wanted for name in names):
         return None
     return Unlike(names[0] if names else record.device or "cpu", price.accelerator)
 
 
 def _machine_words(record: RunRecord) -> str:
-    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
-    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+    cpu, names = record.machine.get("cpu", {}), _gpu_names(record)
     if record.device == "cpu" or not names:
         return f"{cpu.get('model') or 'CPU'} ({cpu.get('usable_cores')})"
     return names[0]
 
 
-def _sku(price: Price) -> str:
-    return f"{price.provider}/{price.sku}"
+def _gpu_names(record: RunRecord) -> list[str]:
+    devices = record.machine.get("gpus", {}).get("devices", [])
+    return [str(device.get("name", "")) for device in devices]
 
 
 def _cost(seconds: Span, rate: Rate) -> Span:
