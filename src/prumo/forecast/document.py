@@ -8,14 +8,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from prumo.errors import StorageError
 from prumo.files import write_json
 from prumo.money.billing import Rate
 from prumo.money.cost import cost_settings, priced
 from prumo.money.study_prices import rates_of, read_prices
-from prumo.results.record import Verdict, unreadable_reason
+from prumo.results.record import Verdict, read_kept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,21 +107,9 @@ class Forecast(BaseModel, frozen=True):
 
 
 def read_forecast(results: Path) -> Forecast | None:
-    """The forecast in a results folder; None where nobody made one.
-
-    Raises:
-        StorageError: It is there and cannot be read.
-    """
-    path = results / FORECAST_FILE
-    try:
-        return Forecast.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        reason = unreadable_reason(error)
-        raise StorageError(
-            f"cannot read {path}: {reason}. Move the file away to go on without the forecast."
-        ) from error
+    """The forecast in a results folder; None where nobody made one."""
+    advice = "Move the file away to go on without the forecast."
+    return read_kept(results / FORECAST_FILE, Forecast, advice)
 
 
 def expected_seconds(results: Path) -> dict[str, float]:

@@ -7,7 +7,7 @@ from datetime import date
 from math import isfinite
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from prumo.errors import InputError, did_you_mean
 from prumo.money.price import Kind, Price, Purchase, Unit
@@ -22,10 +22,8 @@ USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GI
 LETTERS_OF_CURRENCY = 3
 
 
-class Rate(BaseModel):
+class Rate(BaseModel, frozen=True):
     """An amount per unit and everything that it came from."""
-
-    model_config = ConfigDict(frozen=True)
 
     price: str
     """The price's name: `azure/Standard_F4s_v2@eastus`."""
@@ -64,24 +62,13 @@ def rate_of(price: Price, purchase: Purchase) -> Rate:
         raise InputError(f"{price.name} has no {purchase.words} price; {hint}")
     if not isfinite(amount) or amount < 0:
         raise InputError(f"{price.name} costs {amount:g}, which is no price; `prumo price lint`")
-    return Rate(
-        price=price.name,
-        kind=price.kind,
-        purchase=purchase,
-        amount=amount,
-        unit=price.unit,
-        currency=price.currency,
-        billing=rule_for(price).name,
-        as_of=price.as_of,
-        source=price.source,
-        vcpus=price.vcpus,
-    )
+    same = price.model_dump(include={"kind", "unit", "currency", "as_of", "source", "vcpus"})
+    billing = rule_for(price).name
+    return Rate(price=price.name, purchase=purchase, amount=amount, billing=billing, **same)
 
 
-class Exchange(BaseModel):
+class Exchange(BaseModel, frozen=True):
     """A dated rate: one unit of `base` is worth `rate` units of `currency`."""
-
-    model_config = ConfigDict(frozen=True)
 
     base: str = "USD"
     currency: str
@@ -169,6 +156,8 @@ RULES = {
         PER_GIGABYTE,
     )
 }
+UNIT_RULES = {Unit.REQUEST: PER_REQUEST, Unit.GIGABYTE: PER_GIGABYTE}
+KIND_RULES = {Kind.SERVERLESS: PER_MILLISECOND, Kind.HOSTING: PER_SECOND}
 MACHINE_RULES = {
     "aws": PER_SECOND_FROM_MINUTE,
     "gcp": PER_SECOND_FROM_MINUTE,
@@ -178,12 +167,5 @@ MACHINE_RULES = {
 
 def rule_for(price: Price) -> BillingRule:
     """How a price is billed; exactly as used where the provider's rule is not known."""
-    if price.unit is Unit.REQUEST:
-        return PER_REQUEST
-    if price.unit is Unit.GIGABYTE:
-        return PER_GIGABYTE
-    if price.kind is Kind.SERVERLESS:
-        return PER_MILLISECOND
-    if price.kind is Kind.HOSTING:
-        return PER_SECOND
-    return MACHINE_RULES.get(price.provider, EXACT)
+    known = UNIT_RULES.get(price.unit) or KIND_RULES.get(price.kind)
+    return known or MACHINE_RULES.get(price.provider, EXACT)

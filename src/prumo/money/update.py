@@ -50,23 +50,15 @@ def _described(prices: Sequence[Price]) -> tuple[Price, ...]:
         for price in load_catalog().prices
         if price.vcpus or price.accelerator
     }
-    return tuple(_filled_in(price, known.get((price.provider, price.sku))) for price in prices)
-
-
-def _filled_in(price: Price, known: Price | None) -> Price:
-    if known is None:
-        return price
-    filled: dict[str, object] = {}
-    if price.vcpus is None:
-        filled["vcpus"] = known.vcpus
-    if price.memory_gib is None:
-        filled["memory_gib"] = known.memory_gib
-    if not price.accelerator and known.accelerator:
-        filled |= {
-            "accelerator": known.accelerator,
-            "accelerator_count": known.accelerator_count,
-        }
-    return price.model_copy(update=filled)
+    described = []
+    for price in prices:
+        same = known.get((price.provider, price.sku), price)
+        names = [name for name in ("vcpus", "memory_gib") if getattr(price, name) is None]
+        if not price.accelerator and same.accelerator:
+            names += ["accelerator", "accelerator_count"]
+        filled = {name: getattr(same, name) for name in names}
+        described.append(price.model_copy(update=filled))
+    return tuple(described)
 
 
 _GOOGLE_REMARK = (
@@ -101,13 +93,12 @@ def update(request: UpdateRequest, progress: Progress, today: date) -> list[Outc
     if request.source:
         find_fetching_source(request.source)
     outcomes = []
-    for provider in _each(request.providers) or _known_providers():
+    providers = request.providers or [price.provider for price in load_catalog().prices]
+    for provider in _each(providers):
         try:
-            intake = _update_one(provider, request, progress, today)
+            outcomes.append(Outcome(provider, _update_one(provider, request, progress, today)))
         except PrumoError as error:
             outcomes.append(Outcome(provider, failure=str(error)))
-        else:
-            outcomes.append(Outcome(provider, intake))
     return outcomes
 
 
@@ -135,10 +126,6 @@ def _request(provider: str, request: UpdateRequest) -> Request:
     if not skus and not request.every_sku:
         raise InputError("nothing of it is in the catalog yet: say --sku or --all")
     return Request(provider, regions, () if request.every_sku else skus)
-
-
-def _known_providers() -> tuple[str, ...]:
-    return _each(price.provider for price in load_catalog().prices)
 
 
 def _each(words: Iterable[str]) -> tuple[str, ...]:
