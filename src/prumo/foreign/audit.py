@@ -132,10 +132,20 @@ def audit(
     claims: SectionFile[Claims], scenarios: Scenarios, confidence: float = DEFAULT_CONFIDENCE
 ) -> list[Audited]:
     """Judge every claim; StudyError where one is about scenarios or figures that there are not."""
-    return [
-        _audited(claim, _scope(claims, number, scenarios), scenarios, confidence)
-        for number, claim in enumerate(claims.section.claims)
-    ]
+    audited = []
+    for number, claim in enumerate(claims.section.claims):
+        scope = _scope(claims, number, scenarios)
+        found = _found(claim, scope, scenarios, confidence)
+        if isinstance(found, ReasonKind):
+            reason = Reason(found)
+            audited.append(Audited(claim, scope, Judgement.NOT_SUPPORTED, reason))
+            continue
+        judgement, why = _judged(claim, found)
+        alternative = None
+        if claim.stated is not None and judgement is not Judgement.AGREES:
+            alternative = _alternative(claim, scope, scenarios, confidence)
+        audited.append(Audited(claim, scope, judgement, why, found, alternative))
+    return audited
 
 
 def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Scope:
@@ -163,17 +173,6 @@ def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Sc
     return scope
 
 
-def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Audited:
-    found = _found(claim, scope, scenarios, confidence)
-    if isinstance(found, ReasonKind):
-        return Audited(claim, scope, Judgement.NOT_SUPPORTED, Reason(found))
-    judgement, reason = _judged(claim, found)
-    alternative = None
-    if claim.stated is not None and judgement is not Judgement.AGREES:
-        alternative = _alternative(claim, scope, scenarios, confidence)
-    return Audited(claim, scope, judgement, reason, found, alternative)
-
-
 def _found(
     claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
 ) -> Figure | ReasonKind:
@@ -198,15 +197,12 @@ def _compared(
     if not pairs:
         return ReasonKind.NO_RUNS
     if claim.kind == SPREAD_RATIO:
-        return spread_ratio_figure(*pairs[0], confidence) or _no_spread_ratio(*pairs[0])
+        untold = [group for group in pairs[0] if group.standard_deviation is None]
+        reason = _no_deviation(untold[0]) if untold else ReasonKind.NOT_POSITIVE
+        return spread_ratio_figure(*pairs[0], confidence) or reason
     figure = ratio_figure if claim.ordering is None else order_figure
     ratio = figure(pairs, confidence)
     return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
-
-
-def _no_spread_ratio(one: Group, other: Group) -> ReasonKind:
-    untold = [group for group in (one, other) if group.standard_deviation is None]
-    return _no_deviation(untold[0]) if untold else ReasonKind.NOT_POSITIVE
 
 
 def _no_deviation(group: Group) -> ReasonKind:
@@ -228,18 +224,13 @@ def _ordered(ratio: Figure, *, is_more: bool) -> tuple[Judgement, Reason | None]
         return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NO_SPREAD)
     if ratio.low <= 1 <= ratio.high:
         return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NOT_APART)
-    if (ratio.low > 1) == is_more:
-        exceptions = _exceptions(ratio, is_more=is_more)
-        return Judgement.AGREES_IN_PART if exceptions else Judgement.AGREES, exceptions
-    return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
-
-
-def _exceptions(ratio: Figure, *, is_more: bool) -> Reason | None:
-    """In how many pairs an ordering that holds on average does not."""
+    if (ratio.low > 1) != is_more:
+        return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
     others = [part for part in ratio.parts if (part > 1) != is_more]
     if not others:
-        return None
-    return Reason(ReasonKind.EXCEPTIONS, {"count": len(others), "all": len(ratio.parts)})
+        return Judgement.AGREES, None
+    counts = {"count": len(others), "all": len(ratio.parts)}
+    return Judgement.AGREES_IN_PART, Reason(ReasonKind.EXCEPTIONS, counts)
 
 
 def _holds(claim: Claim, found: Figure) -> bool:
@@ -262,15 +253,8 @@ def _outside(claim: Claim, found: Figure) -> Reason | None:
     if stated is None or not stated.is_range or len(found.parts) <= 1:
         return None
     outside = sum(not _is_allowed(claim, stated, part) for part in found.parts)
-    return Reason(
-        ReasonKind.OUTSIDE,
-        {
-            "count": outside,
-            "all": len(found.parts),
-            "low": min(found.parts),
-            "high": max(found.parts),
-        },
-    )
+    ends = {"low": min(found.parts), "high": max(found.parts)}
+    return Reason(ReasonKind.OUTSIDE, {"count": outside, "all": len(found.parts), **ends})
 
 
 def _is_opposite(claim: Claim, found: Figure) -> bool:

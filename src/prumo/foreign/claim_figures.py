@@ -88,10 +88,9 @@ def mean_figure(groups: Sequence[Group], confidence: float, *, is_amount: bool =
     """The mean of the groups' means, all weighing the same; that of an amount stays above zero."""
     value = fmean(group.mean for group in groups)
     parts = tuple(group.mean for group in groups)
-    known = _welch([(group, 1 / len(groups)) for group in groups])
-    if known is None:
+    width = _half_width(groups, confidence)
+    if width is None:
         return Figure(value, parts=parts)
-    width = known.half_width(confidence)
     is_never_negative = is_amount and all(min(group.values) >= 0 for group in groups)
     floor = lowest_mean(value, confidence) if is_never_negative else -inf
     return Figure(value, max(value - width, floor), value + width, parts)
@@ -165,30 +164,19 @@ def single_figure(group: Group, statistic: str) -> Figure | None:
     return None if group.spread is not None else Figure(SINGLE[statistic](group.values))
 
 
-@dataclass(frozen=True)
-class _Welch:
-    """The standard error of a weighted sum of means, and how well it is known itself."""
-
-    squared_error: float
-    degrees_of_freedom: float
-
-    def half_width(self, confidence: float) -> float:
-        if self.squared_error == 0:
-            return 0.0
-        return t_quantile(confidence, self.degrees_of_freedom) * sqrt(self.squared_error)
-
-
-def _welch(weighted: Sequence[tuple[Group, float]]) -> _Welch | None:
-    """The error of a weighted sum of means, by Welch (1947), Biometrika 34."""
-    shares = []
-    for group, weight in weighted:
+def _half_width(groups: Sequence[Group], confidence: float) -> float | None:
+    """Of the interval of the mean of means, by Welch (1947), Biometrika 34."""
+    total = curvature = 0.0
+    for group in groups:
         squared = group.squared_error
         if squared is None or group.n is None:
             return None
-        shares.append((squared * weight**2, group.n - 1))
-    total = sum(share for share, _ in shares)
-    curvature = sum(share**2 / degrees for share, degrees in shares)
-    return _Welch(total, total**2 / curvature if curvature else inf)
+        share = squared * (1 / len(groups)) ** 2
+        total += share
+        curvature += share**2 / (group.n - 1)
+    if total == 0:
+        return 0.0
+    return t_quantile(confidence, total**2 / curvature if curvature else inf) * sqrt(total)
 
 
 Levels = dict[str, str]
@@ -236,7 +224,7 @@ class Scenarios:
         known = {*IDENTITY_COLUMNS, *OUTCOME_COLUMNS, *factors} - {"wall_seconds"}
         self._metrics = [name for name in runs.columns if name not in known]
         self._tables = [
-            (str(scenario), _levels(table, factors), table)
+            (str(scenario), {name: _level(table[name][0]) for name in factors}, table)
             for (scenario,), table in finished.group_by("scenario", maintain_order=True)
         ]
         self._spreads = spreads
@@ -268,7 +256,7 @@ class Scenarios:
     def groups(self, metric: str, levels: Mapping[str, str]) -> list[Group]:
         """The scenarios with these levels that have figures of a metric."""
         if metric not in self._groups:
-            self._groups[metric] = list(self._all_groups(metric))
+            self._groups[metric] = list(self._with_figures(metric))
         return [group for group in self._groups[metric] if levels.items() <= group.levels.items()]
 
     def pairs(self, metric: str, scope: Scope) -> list[tuple[Group, Group]]:
@@ -290,16 +278,14 @@ class Scenarios:
         found = [other for other in _scopes(choices, scope.apart) if other != scope]
         return sorted(found, key=lambda other: other.changes(scope))
 
-    def _all_groups(self, metric: str) -> Iterator[Group]:
+    def _with_figures(self, metric: str) -> Iterator[Group]:
         for scenario, levels, table in self._tables:
             column = table[metric].cast(pl.Float64).drop_nulls()
+            told = self._spreads.get(scenario)
+            # What follows from a summary's mean, as its cost does, is no single measurement either.
+            spread = told.get(metric, Spread()) if told else None
             if values := column.filter(column.is_finite()).to_list():
-                yield Group(scenario, levels, tuple(values), self._spread(scenario, metric))
-
-    def _spread(self, scenario: str, metric: str) -> Spread | None:
-        told = self._spreads.get(scenario)
-        # What follows from a summary's mean, as its cost does, is no single measurement either.
-        return told.get(metric, Spread()) if told else None
+                yield Group(scenario, levels, tuple(values), spread)
 
 
 def _scopes(choices: Mapping[str, Sequence[str]], apart: Sequence[str]) -> Iterator[Scope]:
@@ -310,11 +296,6 @@ def _scopes(choices: Mapping[str, Sequence[str]], apart: Sequence[str]) -> Itera
             changed = dict(zip(apart, others, strict=True))
             if all(one[name] != level for name, level in changed.items()):
                 yield Scope(one, {**one, **changed} if apart else {})
-
-
-def _levels(table: pl.DataFrame, factors: Sequence[str]) -> Levels:
-    row = table.row(0, named=True)
-    return {name: _level(row[name]) for name in factors}
 
 
 def _level(level: Level | None) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.foreign.table_mapping import FactorSource, MetricSource, TableMapping
-    from prumo.study import Level, Scenario
+    from prumo.study import Level
     from prumo.study.document import SectionFile
 
 
@@ -68,7 +68,11 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
     met = list(dict.fromkeys(row.levels[name] for row in measured))
     if "" in first and "" not in source.rename:
         raise first[""].error(f"has no level of {name}; `rename` can say what an empty one means")
-    called = _typed([text for text in met if text not in source.rename]) | {
+    as_met = [text for text in met if text not in source.rename]
+    numbers = [_number(text) for text in as_met]
+    # Texts are numbers if all of them are numbers that would be written the same way.
+    typed: Sequence[Level] = as_met if None in numbers else numbers
+    called = dict(zip(as_met, typed, strict=True)) | {
         text: level for text, level in source.rename.items() if text in first
     }
     if not source.levels:
@@ -80,13 +84,6 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
             hint = did_you_mean(level, known)
             raise first[text].error(f"{level!r} is not a level of {name}; {hint}")
     return _Factor(source.levels, {text: known[level_text(called[text])] for text in met})
-
-
-def _typed(texts: Sequence[str]) -> dict[str, Level]:
-    """Texts as numbers, if all of them are numbers that would be written the same way."""
-    numbers = {text: _number(text) for text in texts}
-    known: dict[str, Level] = {text: level for text, level in numbers.items() if level is not None}
-    return known if len(known) == len(numbers) else {text: text for text in texts}
 
 
 def _number(text: str) -> int | float | None:
@@ -131,26 +128,21 @@ def _records(
         if scenario.name not in marks:
             marks[scenario.name] = fingerprint(study, scenario)
         run = Run(scenario, replications[scenario.name])
-        yield _record(study, run, row, marks[scenario.name], order)
-
-
-def _record(study: Study, run: Run, row: Measurement, mark: str, order: int) -> RunRecord:
-    scenario: Scenario = run.scenario
-    return RunRecord(
-        run=run.name,
-        scenario=scenario.name,
-        replication=run.replication,
-        study=study.name,
-        factors=dict(scenario.factors),
-        parameters=dict(scenario.parameters),
-        fingerprint=mark,
-        verdict=Verdict.FINISHED,
-        imported=f"csv {row.source}",
-        log_sha256=row.sha256,
-        order=order,
-        metrics=row.metrics,
-        spreads=row.spreads,
-    )
+        yield RunRecord(
+            run=run.name,
+            scenario=scenario.name,
+            replication=run.replication,
+            study=study.name,
+            factors=dict(scenario.factors),
+            parameters=dict(scenario.parameters),
+            fingerprint=marks[scenario.name],
+            verdict=Verdict.FINISHED,
+            imported=f"csv {row.source}",
+            log_sha256=row.sha256,
+            order=order,
+            metrics=row.metrics,
+            spreads=row.spreads,
+        )
 
 
 def _key(levels: Mapping[str, Level]) -> tuple[str, ...]:
@@ -184,7 +176,12 @@ def read_measurements(mapping: SectionFile[TableMapping], folder: Path) -> list[
         for file in _found_files(mapping, folder)
     }
     tables = [read_table(file, mapping.section.table, columns) for file in levels]
-    _refuse_twins(tables)
+    known: dict[str, Path] = {}
+    for table in tables:
+        if (twin := known.setdefault(table.sha256, table.file)) != table.file:
+            raise InputError(
+                f"{table.file} and {twin} are the same file, so its rows would count twice"
+            )
     return [
         _measurement(mapping.section, table, row, levels[table.file], folder)
         for table in tables
@@ -226,17 +223,6 @@ def _columns(mapping: TableMapping) -> list[str]:
         counted = metric.n if isinstance(metric.n, str) else None
         columns += [metric.column, metric.standard_deviation, counted]
     return list(dict.fromkeys(column for column in columns if column is not None))
-
-
-def _refuse_twins(tables: list[Table]) -> None:
-    known: dict[str, Path] = {}
-    for table in tables:
-        if table.sha256 in known:
-            twin = known[table.sha256]
-            raise InputError(
-                f"{table.file} and {twin} are the same file, so its rows would count twice"
-            )
-        known[table.sha256] = table.file
 
 
 def _measurement(
