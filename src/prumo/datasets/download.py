@@ -9,7 +9,7 @@ import os
 import re
 import tomllib
 import urllib.error
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -112,14 +112,19 @@ def download(
     beside it as `.part`, and the next call goes on from there.
     """
     target = folder / file.name
-    if target.is_file() and _has_checksum(target, file):
-        return False
+    if target.is_file():
+        with target.open("rb") as there:
+            if _md5(there) == file.md5:
+                return False
     partial = folder / f"{file.name}{PARTIAL}"
     reasons = []
     with _growing(partial) as stream:
-        if _is_complete(file, stream):
-            partial.replace(target)
-            return True
+        if stream.seek(0, os.SEEK_END) >= file.bytes:
+            # As many bytes or more of something else are forgotten.
+            with suppress(_Wrong):
+                _check(file, stream)
+                partial.replace(target)
+                return True
         for place in places:
             url = f"{place.rstrip('/')}/{file.name}"
             try:
@@ -130,11 +135,6 @@ def download(
                 partial.replace(target)
                 return True
     raise DownloadError(f"{file.name} could not be fetched:{''.join(reasons)}")
-
-
-def _has_checksum(path: Path, file: RemoteFile) -> bool:
-    with path.open("rb") as stream:
-        return _md5(stream) == file.md5
 
 
 @contextmanager
@@ -164,28 +164,11 @@ def _held(path: Path) -> io.BufferedRandom:
         except BlockingIOError as error:
             stream.close()
             raise BusyError(f"{path} is being fetched by another process") from error
-        if _lies_at(stream, path):
-            return stream
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                return stream
         # Whoever held it before has finished and renamed or deleted it since it was opened.
         stream.close()
-
-
-def _lies_at(stream: io.BufferedRandom, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _is_complete(file: RemoteFile, stream: io.BufferedRandom) -> bool:
-    """Whether all is there already; as many bytes or more of something else are forgotten."""
-    if stream.seek(0, os.SEEK_END) < file.bytes:
-        return False
-    try:
-        _check(file, stream)
-    except _Wrong:
-        return False
-    return True
 
 
 def _fetch(

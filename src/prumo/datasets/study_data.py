@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
@@ -17,16 +17,13 @@ from prumo.study.plan import place
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from prumo.datasets.preparation import Prepared
-    from prumo.datasets.source import Pictures, Source
     from prumo.progress import Progress
     from prumo.study import Level, Scenario, Study
 
-
-if TYPE_CHECKING:
     Parameters = Mapping[str, Level]
 
 
@@ -136,10 +133,6 @@ class Examination:
     """How many a network would tell apart, with those that have no image."""
     problems: tuple[str, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, for programs."""
-        return asdict(self)
-
 
 def examine(path: Path, dataset: str = "") -> Examination:
     """Read all of a data set, decode every image, and count; only nothing to read is an error."""
@@ -148,45 +141,25 @@ def examine(path: Path, dataset: str = "") -> Examination:
         pictures = source.read()
     except DataError as error:
         return Examination(str(path), source.kind, 0, {}, {}, 0, (str(error),))
-    classes = _classes(pictures.labels, source.class_names)
-    shapes = Counter(f"{c} x {h} x {w}" for c, h, w in pictures.shapes())
-    return Examination(
-        path=str(path),
-        kind=source.kind,
-        images=len(pictures.labels),
-        shapes=dict(shapes.most_common()),
-        classes=classes,
-        class_count=_class_count(pictures, source, dataset) or len(classes),
-        problems=(*_misfits(pictures, source, dataset), *pictures.faults()),
-    )
-
-
-def _classes(labels: np.ndarray, names: Sequence[str]) -> dict[str, int]:
+    names, labels, card = source.class_names, pictures.labels, CATALOG.get(dataset)
     numbers, counts = np.unique(labels, return_counts=True)
-    return {
-        names[number] if names else str(number): int(count)
-        for number, count in zip(numbers, counts, strict=True)
-    }
-
-
-def _class_count(pictures: Pictures, source: Source, dataset: str) -> int | None:
-    """As many as the prepared set would have; none where it cannot be prepared."""
-    if not len(pictures.labels):
-        return None
+    class_count, misfits = len(numbers), []
     try:
-        return count_classes(pictures.labels, source.class_names, dataset, source.path)
-    except DataError:
-        return None
-
-
-def _misfits(pictures: Pictures, source: Source, dataset: str) -> Iterator[str]:
-    """Why these images could not be prepared under this name."""
-    positions: np.ndarray = np.arange(len(pictures.labels))
-    card = CATALOG.get(dataset)
-    try:
-        EVERYTHING.positions(pictures.labels, source.path)
-        count_classes(pictures.labels, source.class_names, dataset, source.path)
+        positions = EVERYTHING.positions(labels, source.path)
+        class_count = count_classes(labels, names, dataset, source.path)
         if card:
             pictures.channels(positions, card.channels)
     except DataError as error:
-        yield str(error)
+        misfits.append(str(error))
+    return Examination(
+        path=str(path),
+        kind=source.kind,
+        images=len(labels),
+        shapes=dict(Counter(f"{c} x {h} x {w}" for c, h, w in pictures.shapes()).most_common()),
+        classes={
+            names[number] if names else str(number): int(count)
+            for number, count in zip(numbers, counts, strict=True)
+        },
+        class_count=class_count,
+        problems=(*misfits, *pictures.faults()),
+    )

@@ -7,7 +7,7 @@ parameter and step).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -48,23 +48,20 @@ def simulate(subjects: Sequence[Subject], observations: Sequence[Observation]) -
     known = [subject for subject in subjects if subject.kind in taught]
     draws = max(LEAST_DRAWS, min(MOST_DRAWS, MOST_NUMBERS // max(1, len(known))))
     observed = {(observation.kind, observation.place) for observation in observations}
-    result = Simulation(
-        *(np.zeros(len(known)) for _ in range(3)),
-        *(np.zeros((draws, len(known))) for _ in range(3)),
-        subjects=tuple(known),
-        measured=tuple((subject.kind, subject.place) in observed for subject in known),
-    )
+    row, table = (len(known),), (draws, len(known))
+    times = Times(*map(np.zeros, (row, row, row, table, table, table)))
     for kind in dict.fromkeys(subject.kind for subject in known):
         own = [column for column, subject in enumerate(known) if subject.kind == kind]
         teachers = [observation for observation in observations if observation.kind == kind]
         tell = training_times if known[own[0]].work else program_times
-        times = tell([known[column] for column in own], teachers, draws, random)
-        for field in fields(Times):
-            getattr(result, field.name)[..., own] = getattr(times, field.name)
+        told = tell([known[column] for column in own], teachers, draws, random)
+        for name, values in vars(told).items():
+            getattr(times, name)[..., own] = values
     states = _states(known, observations, draws, random)
-    return replace(
-        result, wall_draws=result.wall_draws * states, train_draws=result.train_draws * states
-    )
+    times.wall_draws[:] *= states
+    times.train_draws[:] *= states
+    measured = tuple((subject.kind, subject.place) in observed for subject in known)
+    return Simulation(**vars(times), subjects=tuple(known), measured=measured)
 
 
 def span_of_draws(value: float, draws: Array) -> Span:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -270,7 +270,7 @@ def summarise(  # noqa: PLR0913 (each is another ground)
     """The forecast of a study; `reasons` says why a scenario is not in the simulation."""
     money = _money(simulation, bill)
     totals = simulation.wall_draws * simulation.replication_draws
-    known = {}
+    known: dict[str, dict[str, Any]] = {}
     for place, subject in enumerate(simulation.subjects):
         replications = float(simulation.replications[place])
         wall_seconds = float(simulation.wall_seconds[place])
@@ -283,7 +283,7 @@ def summarise(  # noqa: PLR0913 (each is another ground)
         }
     rows = []
     for scenario in scenarios:
-        unknown = {"basis": Basis.NOTHING, "reason": reasons.get(scenario.name, "")}
+        unknown: dict[str, Any] = {"basis": Basis.NOTHING, "reason": reasons.get(scenario.name, "")}
         expected = {"factors": dict(scenario.factors), **known.get(scenario.name, unknown)}
         rows.append(ScenarioForecast(scenario=scenario.name, **expected))
     wall_seconds = float((simulation.wall_seconds * simulation.replications).sum())

@@ -69,9 +69,9 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
     if "" in first and "" not in source.rename:
         raise first[""].error(f"has no level of {name}; `rename` can say what an empty one means")
     as_met = [text for text in met if text not in source.rename]
-    numbers = [_number(text) for text in as_met]
-    # Texts are numbers if all of them are numbers that would be written the same way.
-    typed: Sequence[Level] = as_met if None in numbers else numbers
+    typed: list[Level] = [_number(text) for text in as_met]
+    if any(isinstance(level, str) for level in typed):
+        typed = [*as_met]
     called = dict(zip(as_met, typed, strict=True)) | {
         text: level for text, level in source.rename.items() if text in first
     }
@@ -86,13 +86,14 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
     return _Factor(source.levels, {text: known[level_text(called[text])] for text in met})
 
 
-def _number(text: str) -> int | float | None:
+def _number(text: str) -> Level:
+    """The number in a text, if it would be written the same way; else the text."""
     for kind in (int, float):
         with suppress(ValueError):
             number = kind(text)
             if str(number) == text and isfinite(number):
                 return number
-    return None
+    return text
 
 
 def _study(mapping: SectionFile[TableMapping], factors: Mapping[str, _Factor]) -> Study:

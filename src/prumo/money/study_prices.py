@@ -38,7 +38,7 @@ class PricesKept(BaseModel, frozen=True):
     exchange: Exchange | None = None
 
 
-class Prices(PricesKept):
+class Prices(PricesKept, frozen=True):
     """The rates that count, and those that counted before."""
 
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT

@@ -17,7 +17,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
-from prumo.datasets.source import ArrayPictures, Subset, require_memory
+from prumo.datasets.source import ArrayPictures, Source, Subset, require_memory
 from prumo.errors import DataError
 
 _UNSIGNED_BYTES = 8
@@ -40,16 +40,13 @@ def find_idx(path: Path, dataset: str) -> IdxSource | None:
 
 
 @dataclass(frozen=True)
-class IdxSource:
+class IdxSource(Source):
     """The training images and labels in a folder."""
 
-    path: Path
     kind: ClassVar[str] = "IDX"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> list[Path]:
+    def files(self, _subset: Subset) -> list[Path]:
         """Both files, whatever the subset."""
-        del subset
         return [_existing(self.path, _IDX_IMAGES), _existing(self.path, _IDX_LABELS)]
 
     def read(self) -> ArrayPictures:
@@ -124,16 +121,13 @@ def find_npz(path: Path, dataset: str) -> NpzSource | None:
 
 
 @dataclass(frozen=True)
-class NpzSource:
+class NpzSource(Source):
     """One file of numpy arrays."""
 
-    path: Path
     kind: ClassVar[str] = "npz"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> list[Path]:
+    def files(self, _subset: Subset) -> list[Path]:
         """The one file."""
-        del subset
         return [self.path]
 
     def read(self) -> ArrayPictures:

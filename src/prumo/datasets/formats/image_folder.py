@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from prumo.datasets.image import EncodedPictures
+from prumo.datasets.source import Source
 from prumo.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from prumo.datasets.image import Encoded
     from prumo.datasets.source import Subset
 
 _SUFFIXES = {".jpg", ".jpeg", ".png"}
@@ -34,14 +36,13 @@ def find(path: Path, dataset: str) -> ImageFolderSource | None:
 
 
 @dataclass(frozen=True)
-class ImageFolderSource:
+class ImageFolderSource(Source):
     """Classes are the sub-folders by name, numbered from 0.
 
     Images come in turns, the first of every class, then the second: so that any number of images
     holds all classes.
     """
 
-    path: Path
     folder: Path
     kind: ClassVar[str] = "image folder"
 
@@ -56,9 +57,8 @@ class ImageFolderSource:
         """Labels and class names come from the names of the folders alone."""
         labels, files = self._listing
 
-        def encoded(positions: Sequence[int]) -> Iterator[tuple[str, Callable[[], bytes]]]:
-            for position in positions:
-                yield str(files[position]), partial(_content, files[position])
+        def encoded(positions: Sequence[int]) -> Iterator[Encoded]:
+            return ((str(files[at]), partial(_content, files[at])) for at in positions)
 
         return EncodedPictures(labels, encoded, self._empty_classes)
 

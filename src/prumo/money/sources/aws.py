@@ -95,13 +95,11 @@ class AwsPriceList:
         prices: list[Price] = []
         for region in request.regions:
             url = _url(_file(path, regions, region, offer))
-            prices += fetch(
-                url,
-                f"{offer} {region}",
-                progress,
-                lambda text, url=url: self.read([Document(url, text)], Origin()),
-            )
+            prices += self._fetched(url, f"{offer} {region}", progress)
         return [price for price in prices if not request.skus or price.sku in request.skus]
+
+    def _fetched(self, url: str, title: str, progress: Progress) -> list[Price]:
+        return fetch(url, title, progress, lambda text: self.read([Document(url, text)], Origin()))
 
 
 @dataclass(frozen=True)
