@@ -6,11 +6,9 @@ in several ways that all readers take.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from mmap import mmap
+from collections.abc import Iterator, Mapping
+from mmap import mmap
+from typing import NamedTuple
 
 VARINT, CONTENT = 0, 2
 """The wire types of whole numbers, and of texts and messages."""

@@ -5,27 +5,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import http.client
+import io
 import os
 import re
 import tomllib
 import urllib.error
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
 from prumo.http import SCHEMES, BrokenConnectionError, RetryPolicy, chunks, opened, retry
-from prumo.progress import SILENT, ProgressCounter
+from prumo.progress import SILENT, Progress, ProgressCounter
 from prumo_worker.data import CATALOG
-
-if TYPE_CHECKING:
-    import io
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from prumo.progress import Progress
 
 PARTIAL = ".part"
 # At once: what was fetched is kept, and the next request only asks for the rest.

@@ -11,32 +11,25 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from prumo import cache as folders
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.datasets.formats import find_source
-from prumo.datasets.source import EVERYTHING, Subset, count_classes
+from prumo.datasets.source import EVERYTHING, Pictures, Source, Subset, count_classes
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
-from prumo.progress import SILENT, ProgressCounter
+from prumo.progress import SILENT, Progress, ProgressCounter
 from prumo_worker.data import CATALOG
 from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import BinaryIO
-
-    from prumo.datasets.source import Pictures, Source
-    from prumo.progress import Progress
-
 
 CONTENTS = "contents"
 SETTLED_SECONDS = 2.0

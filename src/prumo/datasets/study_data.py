@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
 
 from prumo.datasets.formats import find_source
-from prumo.datasets.preparation import Contents, Request, prepare
+from prumo.datasets.preparation import Contents, Prepared, Request, prepare
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import DataError
 from prumo.study.plan import place
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from prumo.datasets.preparation import Prepared
     from prumo.progress import Progress
     from prumo.study import Level, Scenario, Study
 

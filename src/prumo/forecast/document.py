@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,9 @@ from prumo.files import write_json
 from prumo.money.billing import Rate
 from prumo.money.cost import cost_settings, priced
 from prumo.money.study_prices import rates_of, read_prices
-from prumo.results.record import Verdict, read_kept
+from prumo.results.record import RunRecord, Verdict, read_kept
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from prumo.results.record import RunRecord
     from prumo.results.tables import Results
 
 

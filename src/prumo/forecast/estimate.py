@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
 from prumo.forecast.document import Span
-from prumo.forecast.observation import Kind, Subject, observation_of, training_work
+from prumo.forecast.observation import (
+    Kind,
+    Observation,
+    Subject,
+    Work,
+    observation_of,
+    training_work,
+)
 from prumo.forecast.simulation import simulate, span_of_draws
 from prumo.money.study_prices import machine_label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from prumo.forecast.observation import Observation, Work
     from prumo.money.billing import Rate
     from prumo.money.price import Price
     from prumo.results.record import RunRecord

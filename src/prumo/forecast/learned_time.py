@@ -10,6 +10,7 @@ Analysis, 3rd edition, section 3.3).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,8 +18,6 @@ import numpy as np
 from scipy.optimize import nnls
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]

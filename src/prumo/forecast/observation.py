@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 from prumo.environments.frameworks import find_framework
 from prumo.errors import PrumoError
-from prumo.results.record import Verdict
-from prumo.study import Training
-from prumo_worker.networks import network
+from prumo.results.record import RunRecord, Verdict
+from prumo.study import Adaptive, Level, Scenario, Study, Training
+from prumo_worker.networks import Network, network
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from prumo.results.record import RunRecord
-    from prumo.study import Adaptive, Level, Scenario, Study
-    from prumo_worker.networks import Network
-
     Parameters = Mapping[str, Any]
 
 NUMBER_BYTES = 4

@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import ceil
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from prumo.forecast.observation import BACKWARD, observation_of
+from prumo.forecast.observation import BACKWARD, Kind, Observation, Subject, observation_of
 from prumo.results.folder import ResultsFolder
-from prumo.results.record import Verdict
-from prumo.run.events import Activity
+from prumo.results.record import RunRecord, Verdict
+from prumo.run.events import Activity, Listener
 from prumo.run.executors.local import LocalExecutor
-from prumo.study import Run, Training
+from prumo.study import Level, Run, Scenario, Study, Training
 from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_worker.data import CATALOG
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from prumo.forecast.observation import Kind, Observation, Subject
-    from prumo.results.record import RunRecord
-    from prumo.run.events import Listener
-    from prumo.study import Level, Scenario, Study
 
 PER_KIND = 4
 """Probes of each framework on each machine: enough to tell a cost per step from one per image."""

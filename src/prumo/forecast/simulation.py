@@ -7,6 +7,7 @@ parameter and step).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -15,17 +16,20 @@ import numpy as np
 from scipy.special import stdtrit
 
 from prumo.forecast.document import CONFIDENCE, Span
-from prumo.forecast.learned_time import learn, product_of_powers, sum_of_costs
-from prumo.study import Adaptive
+from prumo.forecast.learned_time import (
+    Array,
+    LearnedTime,
+    Spread,
+    learn,
+    product_of_powers,
+    sum_of_costs,
+)
+from prumo.study import Adaptive, Level
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
-    from prumo.forecast.learned_time import Array, LearnedTime, Spread
     from prumo.forecast.observation import Observation, Subject, Work
-    from prumo.study import Level
 
 MOST_REPLICATIONS = 10_000
 LENGTH_SPREAD = 0.02

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -22,33 +24,32 @@ from prumo.forecast.document import (
     read_forecast,
     write_forecast,
 )
-from prumo.forecast.observation import command_subject, observation_of, subject_of
+from prumo.forecast.observation import (
+    Kind,
+    Observation,
+    Subject,
+    command_subject,
+    observation_of,
+    subject_of,
+)
 from prumo.forecast.probe import Probe, chosen_for_probe, probe
-from prumo.forecast.simulation import simulate, span_of_draws
+from prumo.forecast.simulation import Simulation, simulate, span_of_draws
 from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
-from prumo.money.billing import rate_of
+from prumo.money.billing import Rate, rate_of
 from prumo.money.catalog import Catalog, load_catalog
 from prumo.money.price import Purchase
 from prumo.money.study_prices import named_prices, read_prices
 from prumo.results.tables import Results
-from prumo.run.events import ListenerProgress, Remark
-from prumo.study import CostSettings, Training, plan_of
+from prumo.run.events import Listener, ListenerProgress, Remark
+from prumo.study import CostSettings, Scenario, Study, Training, plan_of
 from prumo.study.workload import Imported
 from prumo.version import __version__
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from prumo.forecast.learned_time import Array
-    from prumo.forecast.observation import Kind, Observation, Subject
-    from prumo.forecast.simulation import Simulation
-    from prumo.money.billing import Rate
     from prumo.results.record import RunRecord
-    from prumo.run.events import Listener
-    from prumo.study import Scenario, Study
 
 MOST_BILLED = 200_000
 """Simulated bills in all: a billing rule is a loop in Python."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError
 from prumo.foreign.claim_figures import (
     Figure,
+    Group,
+    Levels,
+    Scenarios,
     Scope,
     mean_figure,
     order_figure,
@@ -17,16 +21,12 @@ from prumo.foreign.claim_figures import (
     spread_figure,
     spread_ratio_figure,
 )
-from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO
+from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO, Claim, Claims, Stated
 from prumo.quantity import DIGITS
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from prumo.foreign.claim_figures import Group, Levels, Scenarios
-    from prumo.foreign.claims import Claim, Claims, Stated
     from prumo.study.document import SectionFile
 
 _FROM_RATIO: dict[str, Callable[[float], float]] = {

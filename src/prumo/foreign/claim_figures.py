@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import exp, inf, log, prod, sqrt
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING
 
 import polars as pl
 from scipy.special import chdtri, fdtri
@@ -16,12 +16,7 @@ from prumo.errors import InputError, did_you_mean
 from prumo.results.columns import IDENTITY_COLUMNS, OUTCOME_COLUMNS
 from prumo.results.record import Spread
 from prumo.statistics.interval import LogMean, log_mean_ratio, lowest_mean, t_quantile
-from prumo.study import level_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from prumo.study import Level
+from prumo.study import Level, level_text
 
 
 @dataclass(frozen=True)

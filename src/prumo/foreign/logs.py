@@ -6,9 +6,11 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from prumo.errors import InputError, StorageError
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, ResultsFolder
@@ -17,11 +19,6 @@ from prumo.run.journal import journal_metrics, read_events
 from prumo.run.verdict import find_anomalies
 from prumo.study import Run, Scenario
 from prumo_worker.journal import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
 
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 """How both libraries print a figure."""

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite, prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StudyError, did_you_mean
-from prumo.foreign.table_mapping import Row, Table, read_table, unit_factor
+from prumo.foreign.table_mapping import (
+    FactorSource,
+    MetricSource,
+    Row,
+    Table,
+    TableMapping,
+    read_table,
+    unit_factor,
+)
 from prumo.money.study_prices import keep_prices
 from prumo.results.folder import require_absent, write_results
 from prumo.results.record import RunRecord, Spread, Verdict
-from prumo.study import Run, Study, fingerprint, level_text
+from prumo.study import Level, Run, Study, fingerprint, level_text
 from prumo.study.design import MOST_LISTED
 from prumo.study.model import Origin
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from prumo.foreign.table_mapping import FactorSource, MetricSource, TableMapping
-    from prumo.study import Level
     from prumo.study.document import SectionFile
 
 

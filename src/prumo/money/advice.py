@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,17 +15,13 @@ from prumo.money.difference import (
     FEWEST_RUNS,
     Aspect,
     Difference,
+    Draws,
     chance_below,
     exact_mean,
     plausible_means,
     plausible_runs,
 )
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, Interval, mean_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from prumo.money.difference import Draws
 
 
 class Strategy(StrEnum):

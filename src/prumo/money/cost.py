@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
-from prumo.money.billing import DATA_BYTES, INFERENCES, rule
+from prumo.money.billing import DATA_BYTES, INFERENCES, Exchange, Rate, rule
 from prumo.money.energy import CO2_OF, with_energy
 from prumo.money.price import Unit
 from prumo.money.study_prices import rates_of, read_prices
-from prumo.statistics.equality import same_computers
+from prumo.statistics.equality import SameComputer, same_computers
 from prumo.statistics.metric import Kind, in_reading_order, metric_of
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import date
-
-    from prumo.money.billing import Exchange, Rate
     from prumo.results.tables import Results
-    from prumo.statistics.equality import SameComputer
 
 
 DEFAULT_SETTINGS = CostSettings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -16,8 +17,6 @@ from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_ratio, ratio_of
 from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Draws = NDArray[np.float64]

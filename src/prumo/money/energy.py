@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ import polars as pl
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo.money.billing import Rate
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,9 +16,6 @@ from babel.numbers import list_currencies
 from prumo.money.catalog import newest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date
-
     from prumo.money.price import Price
 
 MAX_AGE_DAYS = 365

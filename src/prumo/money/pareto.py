@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from prumo.money.difference import FEWEST_RUNS, by_work, exact_mean, plausible_m
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from numpy.typing import NDArray
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, PrumoError
@@ -12,10 +15,6 @@ from prumo.money.sources import default_source, find_fetching_source
 from prumo.money.sources.documents import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date
-    from pathlib import Path
-
     from prumo.money.price import Price
     from prumo.progress import Progress
 

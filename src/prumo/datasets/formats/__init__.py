@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.datasets.formats import array_file, cifar, image_folder, tfrecord
 from prumo.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from prumo.datasets.source import Source
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from prumo.datasets.image import EncodedPictures
-from prumo.datasets.source import Source
+from prumo.datasets.image import Encoded, EncodedPictures
+from prumo.datasets.source import Source, Subset
 from prumo.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from prumo.datasets.image import Encoded
-    from prumo.datasets.source import Subset
 
 _SUFFIXES = {".jpg", ".jpeg", ".png"}
 _TRAINING = "train"

@@ -6,16 +6,18 @@ import gzip
 import re
 import struct
 import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import IO, TYPE_CHECKING, ClassVar, TypeVar
+from pathlib import Path
+from typing import IO, ClassVar, TypeVar
 
 import google_crc32c
 import numpy as np
 
-from prumo.datasets.image import EncodedPictures
-from prumo.datasets.source import Source
+from prumo.datasets.image import Encoded, EncodedPictures
+from prumo.datasets.source import Source, Subset
 from prumo.errors import DataError
 from prumo.protobuf import (
     CONTENT,
@@ -26,13 +28,6 @@ from prumo.protobuf import (
     read_varint,
     written_varint,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from prumo.datasets.image import Encoded
-    from prumo.datasets.source import Subset
 
 _NUMBER_BITS = (1 << 64) - 1
 """What a number holds above them is dropped, as protocol buffers do."""

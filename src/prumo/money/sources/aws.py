@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,6 @@ from prumo.money.sources.documents import (
 from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AWS_PRICES_URL"

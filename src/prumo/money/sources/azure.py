@@ -6,6 +6,8 @@ It needs no account: https://learn.microsoft.com/rest/api/cost-management/retail
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -15,9 +17,6 @@ from prumo.money.sources.documents import Document, Origin, Request, fetch_json,
 from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AZURE_PRICES_URL"

@@ -10,8 +10,9 @@ import json
 import re
 import tempfile
 import urllib.error
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 from prumo.errors import DownloadError, InputError
@@ -19,9 +20,6 @@ from prumo.http import RetryPolicy, TransientError, chunks, opened, retry
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date
-
     from prumo.progress import Progress
 
 RETRIES = RetryPolicy()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -28,8 +29,6 @@ from prumo.money.sources.documents import (
 from prumo.study.section import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_SKYPILOT_PRICES_URL"
