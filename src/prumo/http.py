@@ -51,10 +51,7 @@ def retry(
 ) -> T:
     """Call `attempt` until it succeeds; only a TransientError is followed by another call.
 
-    Args:
-        attempt: what to try.
-        policy: how often, and with which waits.
-        on_wait: called before each wait with the error and the seconds.
+    `on_wait` is called before each wait with the error and the seconds.
 
     Raises:
         TransientError: The last one, when the attempts are used up or when the server asks for a

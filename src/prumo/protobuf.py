@@ -76,10 +76,8 @@ def messages(
 ) -> Iterator[tuple[str, list[Field]]]:
     """Every message below one that fills a file: what it is, and its fields.
 
-    Args:
-        content: Of the file.
-        tree: For each kind of message which of its fields hold messages, and of which kind.
-        kind: Of the file's message.
+    `tree` says for each kind of message which of its fields hold messages, and of which kind;
+    `kind` is that of the whole file.
 
     Raises:
         ValueError: It is no message, or written as no program does.

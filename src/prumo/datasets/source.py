@@ -20,8 +20,7 @@ from prumo_worker.data import CATALOG
 if TYPE_CHECKING:
     from prumo.datasets.image import EncodedPictures
 
-    Pictures: TypeAlias = "ArrayPictures | EncodedPictures"
-
+Pictures: TypeAlias = "ArrayPictures | EncodedPictures"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 

@@ -12,16 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Trend: TypeAlias = "SumOfCosts | ProductOfPowers"
+Array = NDArray[np.float64]
 
 PLACE_SPREAD = 0.35
 """Around the trend; 24 CPU trainings in three frameworks lay 0.2 to 0.3 from theirs."""
@@ -196,6 +192,9 @@ class ProductOfPowers:
         """The trace of the matrix that makes fitted values of measured ones."""
         variance = FITTING_SPREAD**2
         return float(np.trace(rows @ self.covariance(rows, variance) @ rows.T) / variance)
+
+
+Trend = SumOfCosts | ProductOfPowers
 
 
 def sum_of_costs(sizes: Array, seconds: Array) -> SumOfCosts:

@@ -152,27 +152,24 @@ def chosen_for_probe(subjects: Sequence[Subject], most: int | None = None) -> li
     ends = _ends(subjects)
     kinds = {subject.kind for subject in subjects}
     limit = most if most is not None else max(len(kinds), min(MOST, PER_KIND * len(kinds)))
-    candidates = sorted(subjects, key=size_of, reverse=True)
-    seen: dict[Hashable, int] = {}
+    by_size = sorted(subjects, key=size_of, reverse=True)
+    candidates = [(subject, _aspects(subject, ends)) for subject in by_size]
+    seen: set[Hashable] = set()
     chosen: list[Subject] = []
-    while candidates and len(chosen) < limit:
-        best = max(candidates, key=lambda subject: _novelty(subject, ends, seen))
-        if not _novelty(best, ends, seen):
-            break
-        chosen.append(best)
+
+    def novelty(candidate: tuple[Subject, dict[Hashable, int]]) -> int:
+        return sum(weight for aspect, weight in candidate[1].items() if aspect not in seen)
+
+    while candidates and len(chosen) < limit and novelty(best := max(candidates, key=novelty)):
+        chosen.append(best[0])
         candidates.remove(best)
-        seen |= _aspects(best, ends)
+        seen.update(best[1])
     return sorted(chosen, key=size_of)
 
 
 def size_of(subject: Subject) -> float:
     """The size of one step, by which probes are ordered; 0 where it is not known."""
     return subject.work.flops * subject.work.images_per_step if subject.work else 0.0
-
-
-def _novelty(subject: Subject, ends: dict[str, set[Level]], seen: dict[Hashable, int]) -> int:
-    aspects = _aspects(subject, ends)
-    return sum(weight for aspect, weight in aspects.items() if aspect not in seen)
 
 
 def _aspects(subject: Subject, ends: dict[str, set[Level]]) -> dict[Hashable, int]:

@@ -207,13 +207,7 @@ class Scenarios:
         planned: Mapping[str, Sequence[Level]],
         spreads: Mapping[str, Mapping[str, Spread]],
     ) -> None:
-        """Take the runs of a study.
-
-        Args:
-            runs: a row per run, with the factors and the metrics.
-            planned: factor → the levels that the study plans, measured or not.
-            spreads: scenario → metric → what a published summary tells, where a run is one.
-        """
+        """Take a row per run, factor → levels as planned, and scenario → metric → its spread."""
         factors = list(planned)
         finished = runs.filter(pl.col("verdict") == "finished")
         known = {*IDENTITY_COLUMNS, *OUTCOME_COLUMNS, *factors} - {"wall_seconds"}

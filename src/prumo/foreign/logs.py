@@ -180,11 +180,7 @@ def import_logs(
 ) -> list[RunRecord]:
     """Make a run of every log; all are read before anything is written.
 
-    Args:
-        kind: which library wrote the logs.
-        files: the logs, named `train_NETWORK_MODE_BATCH.log`.
-        results: the folder that the runs go into, made where it is missing.
-        epoch_images: images of one epoch, to divide the steps into epochs; all are one without.
+    The images of one epoch divide the steps into epochs; without them all steps are one.
     """
     logs = [read_log(kind, file) for file in files]
     study = results.resolve().name

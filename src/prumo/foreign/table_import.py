@@ -34,12 +34,9 @@ if TYPE_CHECKING:
 
 
 def import_tables(mapping: SectionFile[TableMapping], folder: Path, results: Path) -> TableImport:
-    """Make a study of the files that a mapping names; all are checked before anything is written.
+    """Make a study of the files in a folder that a mapping names.
 
-    Args:
-        mapping: which files, and what their columns mean.
-        folder: where the files lie.
-        results: the results folder, which must not be there yet.
+    All are checked before anything is written. The results folder must not be there yet.
     """
     require_absent(results)
     rows = read_measurements(mapping, folder)

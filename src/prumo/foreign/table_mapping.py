@@ -248,10 +248,9 @@ def _rows(
     file: Path, lines: Sequence[str], form: TableFormat, columns: Collection[str]
 ) -> Iterator[Row]:
     numbered = _cells(file, lines, form)
-    try:
-        header_line, names = next(numbered)
-    except StopIteration:
-        raise StudyError("the file is empty", file=file) from None
+    header_line, names = next(numbered, (0, []))
+    if not names:
+        raise StudyError("the file is empty", file=file)
     for column in columns:
         if column not in names:
             hint = did_you_mean(column, filter(None, names))

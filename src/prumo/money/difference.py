@@ -8,19 +8,16 @@ from enum import StrEnum
 from itertools import combinations
 from math import sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_ratio, ratio_of
 from prumo.study.plan import MACHINE_NAMES
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Draws = NDArray[np.float64]
-    Runs = dict[tuple[object, ...], list[float]]
+Draws = NDArray[np.float64]
+Runs = dict[tuple[object, ...], list[float]]
 
 # The error of a chance near 95 % is then a sixth of a percent.
 DRAWS = 20_000
