@@ -11,8 +11,8 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import prod
@@ -24,7 +24,7 @@ import numpy as np
 from prumo import cache as folders
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.datasets.formats import find_source
-from prumo.datasets.source import EVERYTHING, Pictures, Source, Subset, count_classes
+from prumo.datasets.source import EVERYTHING, Pictures, Source, Subset, count_classes, reading
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
 from prumo.progress import SILENT, Progress, ProgressCounter
@@ -121,12 +121,10 @@ def remove(name: str) -> list[Prepared]:
     return named
 
 
-@contextmanager
-def held(key: str, before_waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def held(key: str, before_waiting: Callable[[], None] | None = None) -> AbstractContextManager[int]:
     """Keep other processes from making or removing the same prepared set."""
     title = f"the prepared data set {key}"
-    with reserved(f"{DATA}-{key}", title=title, before_waiting=before_waiting):
-        yield
+    return reserved(f"{DATA}-{key}", title=title, before_waiting=before_waiting)
 
 
 def discard(folder: Path) -> None:
@@ -272,10 +270,10 @@ class Contents:
 
     def of(self, source: Source, files: Sequence[Path]) -> str:
         """A hash of the names and contents of these files of a source."""
-        try:
-            stats = [file.stat() for file in files]
-        except OSError as error:
-            raise DataError(f"{error.filename}: cannot be read: {error.strerror}") from error
+        stats = []
+        for file in files:
+            with reading(file):
+                stats.append(file.stat())
         # Changes whenever one of the files does, as far as can be seen without reading them.
         marks = [
             (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
@@ -198,6 +201,17 @@ def count_classes(
             f"these are from {labels.min()} to {labels.max()}"
         )
     return classes
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Whatever a broken or absent file makes a reader raise, as an error that names the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{file}: is not whole: {error}") from error
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def require_memory(needed_bytes: int, place: object) -> None:

@@ -193,13 +193,8 @@ def _money(forecast: Forecast, results: Results) -> dict[str, Any]:
     if metric not in runs.columns:
         return {}
     counting = [record.run for record in results.records if _counts(record, forecast)]
-    return {
-        "currency": forecast.currency,
-        "forecast_cost": span.value,
-        "low_cost": span.low,
-        "high_cost": span.high,
-        "fact_cost": float(runs.filter(pl.col("run").is_in(counting))[metric].sum()),
-    }
+    cost = float(runs.filter(pl.col("run").is_in(counting))[metric].sum())
+    return {"currency": forecast.currency, **_compared("cost", span, cost)}
 
 
 def _is_complete(forecast: Forecast, facts: dict[str, list[float]]) -> bool:
@@ -210,12 +205,11 @@ def _is_complete(forecast: Forecast, facts: dict[str, list[float]]) -> bool:
 
 
 def _row(scenario: str, runs: int, span: Span, fact: float) -> dict[str, Any]:
-    return {
-        "scenario": scenario,
-        "runs": runs,
-        "forecast_seconds": span.value,
-        "low_seconds": span.low,
-        "high_seconds": span.high,
-        "fact_seconds": fact,
-        "inside": span.low <= fact <= span.high,
-    }
+    is_inside = span.low <= fact <= span.high
+    seconds = _compared("seconds", span, fact)
+    return {"scenario": scenario, "runs": runs, "inside": is_inside, **seconds}
+
+
+def _compared(what: str, span: Span, fact: float) -> dict[str, float]:
+    ends = {f"low_{what}": span.low, f"high_{what}": span.high}
+    return {f"forecast_{what}": span.value, **ends, f"fact_{what}": fact}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -28,17 +28,6 @@ from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
     from prumo.study.document import SectionFile
-
-_FROM_RATIO: dict[str, Callable[[float], float]] = {
-    "times_less": lambda ratio: 1 / ratio,
-    "times_more": lambda ratio: ratio,
-    "percent_less": lambda ratio: 100 * (1 - ratio),
-    "percent_more": lambda ratio: 100 * (ratio - 1),
-    SPREAD_RATIO: lambda ratio: ratio,
-    "ordering": lambda ratio: ratio,
-}
-"""A comparison's figure by how many times as large the one is as the other."""
-
 
 PERCENT = "%"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -202,7 +191,7 @@ def _compared(
         return spread_ratio_figure(*pairs[0], confidence) or reason
     figure = ratio_figure if claim.ordering is None else order_figure
     ratio = figure(pairs, confidence)
-    return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
+    return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(COMPARISONS[claim.kind])
 
 
 def _no_deviation(group: Group) -> ReasonKind:
@@ -262,7 +251,7 @@ def _is_opposite(claim: Claim, found: Figure) -> bool:
     stated = claim.stated
     if claim.kind not in COMPARISONS or stated is None or found.low is None or found.high is None:
         return False
-    equal = _FROM_RATIO[claim.kind](1.0)
+    equal = COMPARISONS[claim.kind](1.0)
     return (stated.low > equal > found.high) or (stated.high < equal < found.low)
 
 

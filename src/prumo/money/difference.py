@@ -21,6 +21,7 @@ Runs = dict[tuple[object, ...], list[float]]
 
 # The error of a chance near 95 % is then a sixth of a percent.
 DRAWS = 20_000
+SEED = 1
 FEWEST_RUNS = 2
 
 # What is trained or asked, on what and how much of it; all other factors are ways to do it.
@@ -152,7 +153,6 @@ class Plausible:
 def plausible_means(
     seconds: Sequence[Sequence[float]],
     costs: Sequence[Sequence[float]],
-    seed: int = 1,
     *,
     of_next_run: bool = False,
 ) -> Plausible:
@@ -164,7 +164,7 @@ def plausible_means(
     that takes longer also costs more, and the draws keep that. A scenario with a single run stands
     at its values: callers say that it is unsure.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     pairs = [
         _pair(np.array([time, cost], dtype=np.float64), random, of_next_run=of_next_run)
         for time, cost in zip(seconds, costs, strict=True)
@@ -173,10 +173,10 @@ def plausible_means(
 
 
 def plausible_runs(
-    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]], seed: int = 1
+    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]]
 ) -> Plausible:
     """Time and cost of the next run of each scenario: spread of runs and doubt about the mean."""
-    return plausible_means(seconds, costs, seed, of_next_run=True)
+    return plausible_means(seconds, costs, of_next_run=True)
 
 
 def exact_mean(values: Sequence[float]) -> float:

@@ -60,12 +60,6 @@ def _described(prices: Sequence[Price]) -> tuple[Price, ...]:
     return tuple(described)
 
 
-_GOOGLE_REMARK = (
-    "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which is "
-    "made from it"
-)
-
-
 @dataclass(frozen=True)
 class UpdateRequest:
     """What is to be updated; what is left out is what the catalog already has."""
@@ -104,7 +98,10 @@ def update(request: UpdateRequest, progress: Progress, today: date) -> list[Outc
 def _update_one(provider: str, request: UpdateRequest, progress: Progress, today: date) -> Intake:
     source = request.source or default_source(provider)
     if provider == "gcp" and not request.source:
-        progress.say(_GOOGLE_REMARK)
+        progress.say(
+            "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which "
+            "is made from it"
+        )
     asked = _request(provider, request)
     prices = find_fetching_source(source).fetch(asked, progress, today)
     if not prices:

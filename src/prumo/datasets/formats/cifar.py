@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prumo.datasets.source import ArrayPictures, Source, Subset
+from prumo.datasets.source import ArrayPictures, Source, Subset, reading
 from prumo.errors import DataError
 
 _BATCH = re.compile(r"data_batch_([1-9])(\.bin)?")
@@ -60,14 +60,10 @@ class CifarSource(Source):
     def read(self) -> ArrayPictures:
         """All batches, one after the other."""
         archive = _ARCHIVE.fullmatch(self.found[0].name)
-        try:
-            if archive:
-                contents = _members(self.found[0])
-            else:
-                contents = {str(file): file.read_bytes() for file in self.found}
-        except OSError as error:
-            place, reason = error.filename or self.found[0], error.strerror or error
-            raise DataError(f"{place}: cannot be read: {reason}") from error
+        contents: dict[str, bytes] = {}
+        for file in self.found:
+            with reading(file):
+                contents |= _members(file) if archive else {str(file): file.read_bytes()}
         if self.least_batches:
             _require_all(contents, self.least_batches, self.path)
         batches = [_arrays(name, content) for name, content in contents.items()]
@@ -110,21 +106,20 @@ def _require_all(contents: Mapping[str, bytes], least_batches: int, path: Path) 
 
 def _arrays(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Images, one in a row, and labels of a batch."""
-    images, labels = _binary(name, content) if name.endswith(".bin") else read_batch(name, content)
+    if not name.endswith(".bin"):
+        images, labels = read_batch(name, content)
+    elif content and len(content) % _RECORD_BYTES == 0:
+        records: np.ndarray = np.frombuffer(content, dtype=np.uint8).reshape(-1, _RECORD_BYTES)
+        images, labels = records[:, 1:], records[:, 0]
+    else:
+        raise DataError(
+            f"{name}: {len(content)} bytes are no whole number of images of {_RECORD_BYTES} bytes"
+        )
     if images.shape != (len(labels), _IMAGE_BYTES):
         raise DataError(
             f"{name}: {len(labels)} labels do not fit to images of the shape {images.shape}"
         )
     return images, labels
-
-
-def _binary(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    if not content or len(content) % _RECORD_BYTES:
-        raise DataError(
-            f"{name}: {len(content)} bytes are no whole number of images of {_RECORD_BYTES} bytes"
-        )
-    records: np.ndarray = np.frombuffer(content, dtype=np.uint8).reshape(-1, _RECORD_BYTES)
-    return records[:, 1:], records[:, 0]
 
 
 def read_batch(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:

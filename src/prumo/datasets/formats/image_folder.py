@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from prumo.datasets.image import Encoded, EncodedPictures
-from prumo.datasets.source import Source, Subset
+from prumo.datasets.source import Source, Subset, reading
 from prumo.errors import DataError
 
 _SUFFIXES = {".jpg", ".jpeg", ".png"}
@@ -107,7 +107,5 @@ def _is_image(file: Path) -> bool:
 
 
 def _content(file: Path) -> bytes:
-    try:
+    with reading(file):
         return file.read_bytes()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import re
 import struct
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ import google_crc32c
 import numpy as np
 
 from prumo.datasets.image import Encoded, EncodedPictures
-from prumo.datasets.source import Source, Subset
+from prumo.datasets.source import Source, Subset, reading
 from prumo.errors import DataError
 from prumo.protobuf import (
     CONTENT,
@@ -101,23 +100,16 @@ def read_examples(files: Sequence[Path]) -> Iterator[tuple[str, Example]]:
 
 
 def _records(file: Path) -> Iterator[bytes]:
-    try:
-        with gzip.open(file) if _is_gzip(file) else file.open("rb") as stream:
+    with reading(file):
+        with file.open("rb") as stream:
+            start = stream.read(_HEADER_BYTES)
+        # Gzip's mark may also be the chance length of a first record.
+        is_gzip = start.startswith(_GZIP) and not _is_right(start[:8], start[8:])
+        with gzip.open(file) if is_gzip else file.open("rb") as records:
             number = 1
-            while header := stream.read(_HEADER_BYTES):
-                yield _record(header, stream, f"{file}: record {number}")
+            while header := records.read(_HEADER_BYTES):
+                yield _record(header, records, f"{file}: record {number}")
                 number += 1
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{file}: is not whole: {error}") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
-
-
-def _is_gzip(file: Path) -> bool:
-    """Whether gzip's mark is more than the chance length of a first record."""
-    with file.open("rb") as stream:
-        start = stream.read(_HEADER_BYTES)
-    return start.startswith(_GZIP) and not _is_right(start[:8], start[8:])
 
 
 def _record(header: bytes, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
