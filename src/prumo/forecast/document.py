@@ -131,19 +131,14 @@ def write_forecast(results: Path, forecast: Forecast) -> None:
 
 
 TOTAL = "total"
+COMPARED = ("forecast", "low", "high", "fact")
 COLUMNS: dict[str, pl.DataType] = {
     "scenario": pl.String(),
     "runs": pl.Int64(),
-    "forecast_seconds": pl.Float64(),
-    "low_seconds": pl.Float64(),
-    "high_seconds": pl.Float64(),
-    "fact_seconds": pl.Float64(),
+    **{f"{name}_seconds": pl.Float64() for name in COMPARED},
     "inside": pl.Boolean(),
     "currency": pl.String(),
-    "forecast_cost": pl.Float64(),
-    "low_cost": pl.Float64(),
-    "high_cost": pl.Float64(),
-    "fact_cost": pl.Float64(),
+    **{f"{name}_cost": pl.Float64() for name in COMPARED},
 }
 
 
@@ -211,5 +206,5 @@ def _row(scenario: str, runs: int, span: Span, fact: float) -> dict[str, Any]:
 
 
 def _compared(what: str, span: Span, fact: float) -> dict[str, float]:
-    ends = {f"low_{what}": span.low, f"high_{what}": span.high}
-    return {f"forecast_{what}": span.value, **ends, f"fact_{what}": fact}
+    values = (span.value, span.low, span.high, fact)
+    return {f"{name}_{what}": value for name, value in zip(COMPARED, values, strict=True)}

@@ -55,7 +55,6 @@ between convolutions, which a compiler may merge."""
 LAYER_SECONDS = (10e-6, 200e-6)
 """Of starting the operations of one layer in one step, forward and backward."""
 START_SECONDS = (3.0, 60.0)
-HALF = 0.5
 
 
 def estimate(
@@ -74,7 +73,8 @@ def estimate(
         return None
     return Estimated(
         seconds=seconds,
-        cost=_cost(seconds, rate) if rate else None,
+        # A bill never falls with time, so the ends of the time are the ends of the money.
+        cost=Span(**{end: rate.cost(value) for end, value in seconds}) if rate else None,
         rate=rate,
         runs=len(taught),
         machines=tuple(machines),
@@ -245,7 +245,7 @@ def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
     work, precision = training.work, training.precision
     slow, fast = reached_flops(accelerator, precision)
     moved = work.activation_bytes * work.images / accelerator.bytes_per_second
-    moved *= 1.0 if precision == "fp32" else HALF
+    moved *= 1.0 if precision == "fp32" else 0.5
     started = work.layers * work.steps
     parts = [
         (work.training_flops / flops, passes * moved, seconds * started)
@@ -317,10 +317,3 @@ def _machine_words(record: RunRecord) -> str:
 def _gpu_names(record: RunRecord) -> list[str]:
     devices = record.machine.get("gpus", {}).get("devices", [])
     return [str(device.get("name", "")) for device in devices]
-
-
-def _cost(seconds: Span, rate: Rate) -> Span:
-    # A bill never falls with time, so the ends of the time are the ends of the money.
-    return Span(
-        value=rate.cost(seconds.value), low=rate.cost(seconds.low), high=rate.cost(seconds.high)
-    )

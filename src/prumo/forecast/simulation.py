@@ -197,7 +197,9 @@ def training_times(
     sizes, start_sizes = _training_sizes(works), _start_sizes(works)
     rehearsal = np.array([work.rehearsed_steps / work.steps for work in works])
     trained = training.expected(sizes, places)
-    longer = _beyond(works, observations) * random.standard_normal((draws, 1))
+    longest = max(observation.work.steps for observation in observations if observation.work)
+    doublings = np.log2([max(1.0, work.steps / longest) for work in works])
+    longer = LENGTH_SPREAD * doublings * random.standard_normal((draws, 1))
     train_draws = training.draws(sizes, places, replications, draws, random) * np.exp(longer)
     starts = start.draws(start_sizes, places, replications, draws, random)
     return Times(
@@ -225,13 +227,6 @@ def _learned_training(observations: Sequence[Observation]) -> tuple[LearnedTime,
         learn(sum_of_costs(sizes, trained), sizes, places, trained),
         learn(sum_of_costs(start_sizes, started), start_sizes, places, started),
     )
-
-
-def _beyond(works: Sequence[Work], observations: Sequence[Observation]) -> Array:
-    """How little is known of runs that are longer than all measured ones."""
-    longest = max(observation.work.steps for observation in observations if observation.work)
-    spread: Array = LENGTH_SPREAD * np.log2([max(1.0, work.steps / longest) for work in works])
-    return spread
 
 
 def _training_sizes(works: Sequence[Work]) -> Array:

@@ -192,11 +192,6 @@ class Scope:
         """The factors in which the two sides differ."""
         return [name for name, level in self.other.items() if self.one[name] != level]
 
-    def changes(self, origin: Scope) -> int:
-        """How many levels another scope has to change to become this one."""
-        sides = ((self.one, origin.one), (self.other, origin.other))
-        return sum(side[name] != was[name] for side, was in sides for name in side)
-
 
 class Scenarios:
     """The finished runs of a study, by their levels."""
@@ -265,7 +260,12 @@ class Scenarios:
         if prod(map(len, sides)) > MOST_SCOPES:
             return []
         found = [other for other in _scopes(choices, scope.apart) if other != scope]
-        return sorted(found, key=lambda other: other.changes(scope))
+
+        def changes(other: Scope) -> int:
+            sides = ((other.one, scope.one), (other.other, scope.other))
+            return sum(side[name] != was[name] for side, was in sides for name in side)
+
+        return sorted(found, key=changes)
 
     def _with_figures(self, metric: str) -> Iterator[Group]:
         for scenario, levels, table in self._tables:

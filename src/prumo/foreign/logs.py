@@ -187,7 +187,12 @@ def import_logs(
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked():
-        _refuse_known(logs, _records(folder))
+        known = {record.log_sha256: record.run for record in _records(folder)}
+        for log in logs:
+            # It would be a replication of itself.
+            if log.sha256 in known:
+                raise InputError(f"{log.file}: this log is there already, as {known[log.sha256]}")
+            known[log.sha256] = str(log.file)
         return [_import(log, folder, study, epoch_images) for log in logs]
 
 
@@ -221,15 +226,6 @@ def _import(log: Log, folder: ResultsFolder, study: str, epoch_images: int | Non
     )
     folder.finish(record)
     return record
-
-
-def _refuse_known(logs: Sequence[Log], records: Sequence[RunRecord]) -> None:
-    """Refuse a log that is there already: it would be a replication of itself."""
-    known = {record.log_sha256: record.run for record in records}
-    for log in logs:
-        if log.sha256 in known:
-            raise InputError(f"{log.file}: this log is there already, as {known[log.sha256]}")
-        known[log.sha256] = str(log.file)
 
 
 def _records(folder: ResultsFolder) -> list[RunRecord]:

@@ -173,12 +173,16 @@ class Measurement:
 
 def read_measurements(mapping: SectionFile[TableMapping], folder: Path) -> list[Measurement]:
     """Every row of the files that a mapping names, file by file in the order of their names."""
-    columns = _columns(mapping.section)
+    columns = [factor.column for factor in mapping.section.factors.values()]
+    for metric in mapping.section.metrics.values():
+        counted = metric.n if isinstance(metric.n, str) else None
+        columns += [metric.column, metric.standard_deviation, counted]
+    needed = list(dict.fromkeys(column for column in columns if column is not None))
     levels = {
         file: _levels_of_name(mapping, file.relative_to(folder).as_posix())
         for file in _found_files(mapping, folder)
     }
-    tables = [read_table(file, mapping.section.table, columns) for file in levels]
+    tables = [read_table(file, mapping.section.table, needed) for file in levels]
     known: dict[str, Path] = {}
     for table in tables:
         if (twin := known.setdefault(table.sha256, table.file)) != table.file:
@@ -218,14 +222,6 @@ def _levels_of_name(mapping: SectionFile[TableMapping], name: str) -> dict[str, 
     if absent:
         raise mapping.error(("file_name",), f"finds no {absent[0]} in '{name}'")
     return match.groupdict()
-
-
-def _columns(mapping: TableMapping) -> list[str]:
-    columns = [factor.column for factor in mapping.factors.values()]
-    for metric in mapping.metrics.values():
-        counted = metric.n if isinstance(metric.n, str) else None
-        columns += [metric.column, metric.standard_deviation, counted]
-    return list(dict.fromkeys(column for column in columns if column is not None))
 
 
 def _measurement(

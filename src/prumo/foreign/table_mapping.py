@@ -163,23 +163,17 @@ def _problems(mapping: TableMapping) -> Iterator[Problem]:
                 f"(?P<{name}>[^-]+)",
             )
     for name, metric in mapping.metrics.items():
-        yield from _metric_problems(mapping, name, metric)
-
-
-def _metric_problems(mapping: TableMapping, name: str, metric: MetricSource) -> Iterator[Problem]:
-    if name in mapping.factors:
-        yield Problem(("metrics", name), "is also a factor; it can only be one of the two")
-    told = metric.standard_deviation is not None or metric.n is not None
-    if told and mapping.rows == "runs":
-        yield Problem(("metrics", name), "has a spread, so `rows` should be summaries")
-    if metric.unit is None:
-        return
-    units, place = _units(name), ("metrics", name, "unit")
-    if not units:
-        ends = " or ".join(UNITS)
-        yield Problem(place, f"only metrics whose name ends in {ends} have one")
-    elif metric.unit not in units:
-        yield Problem(place, f"'{metric.unit}' is not known; {did_you_mean(metric.unit, units)}")
+        if name in mapping.factors:
+            yield Problem(("metrics", name), "is also a factor; it can only be one of the two")
+        told = metric.standard_deviation is not None or metric.n is not None
+        if told and mapping.rows == "runs":
+            yield Problem(("metrics", name), "has a spread, so `rows` should be summaries")
+        units = _units(name)
+        if metric.unit is not None and metric.unit not in units:
+            hint = f"'{metric.unit}' is not known; {did_you_mean(metric.unit, units)}"
+            if not units:
+                hint = f"only metrics whose name ends in {' or '.join(UNITS)} have one"
+            yield Problem(("metrics", name, "unit"), hint)
 
 
 def _units(metric: str) -> dict[str, float]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import DownloadError, InputError, did_you_mean
@@ -69,7 +70,7 @@ class AwsPriceList:
     def read(self, documents: Sequence[Document], origin: Origin) -> list[Price]:
         """The machines and endpoints on demand; offer files have no spot prices."""
         found: dict[str, tuple[float, Price]] = {}
-        for offer in (offer for document in documents for offer in _offers(document)):
+        for offer in chain.from_iterable(map(_offers, documents)):
             product = _PRODUCTS.get(offer.service)
             price = product(offer) if product else None
             if price is None:
