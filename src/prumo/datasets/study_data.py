@@ -39,12 +39,9 @@ class StudyData:
         """Make everything ready that these scenarios need, and refuse what cannot work."""
         for scenario in scenarios:
             parameters = scenario.parameters
-            request = self._request(parameters)
-            if request is None:
-                images = self._generated_images(scenario)
-            else:
-                images = self._set(request).images
-            batch_size = int(parameters["batch_size"])
+            images, batch_size = self.images(parameters), int(parameters["batch_size"])
+            if self._request(parameters) is None:
+                self._require_memory(scenario, images)
             if batch_size > images:
                 raise self._study.error(
                     place(self._study, parameters, "batch_size", "images", "dataset"),
@@ -94,13 +91,11 @@ class StudyData:
         subset = Subset(_whole(parameters, "images"), _whole(parameters, "only_class"))
         return Request(dataset, self._paths[dataset], int(parameters["image_size"]), subset)
 
-    def _generated_images(self, scenario: Scenario) -> int:
-        """How many images the worker would generate; too many are refused here."""
+    def _require_memory(self, scenario: Scenario, images: int) -> None:
+        """Refuse more images than the worker could generate."""
         parameters = scenario.parameters
         dataset, size = str(parameters["dataset"]), int(parameters["image_size"])
-        card = CATALOG[dataset]
-        images = _whole(parameters, "images") or card.images
-        needed_bytes = images * card.channels * size * size
+        needed_bytes = images * CATALOG[dataset].channels * size * size
         if needed_bytes > psutil.virtual_memory().total:
             raise self._study.error(
                 place(self._study, parameters, "images", "image_size", "dataset"),
@@ -108,7 +103,6 @@ class StudyData:
                 f"{needed_bytes / 1e9:.0f} GB of memory; ask for fewer with `images`, or name the "
                 "folder of real ones under workload.data",
             )
-        return images
 
 
 def _whole(parameters: Parameters, name: str) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from math import isfinite
@@ -18,8 +19,6 @@ DATA_BYTES = "data_bytes"
 # Sums of clock readings miss a whole second by a rounding error; no clock is better than this.
 GRAINS_PER_UNIT = 1_000_000
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
-
-LETTERS_OF_CURRENCY = 3
 
 
 class Rate(BaseModel, frozen=True):
@@ -84,7 +83,7 @@ class Exchange(BaseModel, frozen=True):
 def currency_code(text: str) -> str:
     """A currency as three capital letters, however it was typed."""
     code = text.strip().upper()
-    if len(code) != LETTERS_OF_CURRENCY or not code.isascii() or not code.isalpha():
+    if not re.fullmatch("[A-Z]{3}", code):
         raise InputError(f"'{text}' is not a currency; give three letters such as USD or BRL")
     return code
 

@@ -43,18 +43,16 @@ class Catalog:
         regions = {price.region: price for price in self.prices if _machine_name(price) == machine}
         if not regions:
             raise InputError(f"no price is known of '{machine}'; {self._hint(machine)}")
-        if region in regions:
-            return regions[region]
-        if region:
+        if region and region not in regions:
             raise InputError(
                 f"no price of {machine} is known in '{region}'; {did_you_mean(region, regions)}"
             )
-        if len(regions) > 1:
+        if not region and len(regions) > 1:
             raise InputError(
                 f"{machine} has a price in {len(regions)} regions; "
                 f"name one, as {next(iter(regions.values())).name}: {', '.join(regions)}"
             )
-        return next(iter(regions.values()))
+        return regions[region or next(iter(regions))]
 
     def cheapest(self, machine: str, region: str | None, purchase: Purchase) -> Price:
         """The price of `provider/sku` in a region, or where it is cheapest when none is named."""

@@ -102,18 +102,6 @@ def _update_one(provider: str, request: UpdateRequest, progress: Progress, today
             "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which "
             "is made from it"
         )
-    asked = _request(provider, request)
-    prices = find_fetching_source(source).fetch(asked, progress, today)
-    if not prices:
-        raise InputError(f"{source} has none of the prices that were asked for")
-    missing = set(asked.skus) - {price.sku for price in prices}
-    if missing:
-        regions, skus = ", ".join(asked.regions), ", ".join(sorted(missing))
-        progress.say(f"{provider}: {source} has no price in {regions} of {skus}")
-    return take_in(prices, source, today)
-
-
-def _request(provider: str, request: UpdateRequest) -> Request:
     known = [price for price in load_catalog().prices if price.provider == provider]
     regions = request.regions or _each(price.region for price in known)
     skus = request.skus or _each(price.sku for price in known)
@@ -121,7 +109,15 @@ def _request(provider: str, request: UpdateRequest) -> Request:
         raise InputError("nothing of it is in the catalog yet: add --region, and --sku or --all")
     if not skus and not request.every_sku:
         raise InputError("nothing of it is in the catalog yet: say --sku or --all")
-    return Request(provider, regions, () if request.every_sku else skus)
+    asked = Request(provider, regions, () if request.every_sku else skus)
+    prices = find_fetching_source(source).fetch(asked, progress, today)
+    if not prices:
+        raise InputError(f"{source} has none of the prices that were asked for")
+    missing = set(asked.skus) - {price.sku for price in prices}
+    if missing:
+        places, names = ", ".join(regions), ", ".join(sorted(missing))
+        progress.say(f"{provider}: {source} has no price in {places} of {names}")
+    return take_in(prices, source, today)
 
 
 def _each(words: Iterable[str]) -> tuple[str, ...]:

@@ -36,9 +36,6 @@ COMMITS_URL_VARIABLE = "PRUMO_SKYPILOT_COMMITS_URL"
 _URL = "https://raw.githubusercontent.com/skypilot-org/skypilot-catalog/master"
 _COMMITS_URL = "https://api.github.com/repos/skypilot-org/skypilot-catalog/commits"
 _COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "SpotPrice")
-_GOOGLE = "gcp"
-_TPU = "tpu-"
-_FILE = "vms"
 
 # Hosts that are sold with their GPUs only, and how many each size has.
 _WITH_GPUS = {
@@ -64,7 +61,6 @@ _WITH_GPUS = {
 _GPU_FAMILIES = ("a2-", "a3-", "a4-", "a4x-", "g2-", "g4-")
 
 # Others are attached to N1 hosts of at most so many vCPUs, by number of GPUs.
-_N1_FAMILY = "n1-standard-"
 _N1_MOST_VCPUS: dict[str, dict[float, int]] = {
     "K80": {1: 8, 2: 16, 4: 32, 8: 64},
     "P4": {1: 24, 2: 48, 4: 96},
@@ -90,7 +86,7 @@ class SkyPilotCatalog:
         for document in documents:
             provider = _provider(document, origin)
             rows: Iterable[_Row] = _rows(document)
-            if provider == _GOOGLE:
+            if provider == "gcp":
                 rows = _google_machines(list(rows))
             cheapest: dict[tuple[str, str], _Row] = {}
             for row in rows:
@@ -156,7 +152,7 @@ def _provider(document: Document, origin: Origin) -> str:
             "write it in small letters, digits and dashes"
         )
     path = Path(document.name).absolute()
-    if path.stem == _FILE and re.fullmatch(PROVIDER, path.parent.name):
+    if path.stem == "vms" and re.fullmatch(PROVIDER, path.parent.name):
         return path.parent.name
     raise InputError(f"{document.name}: does not say whose prices these are; give --provider")
 
@@ -199,7 +195,7 @@ def _google_machines(rows: Sequence[_Row]) -> Iterator[_Row]:
         if row.machine:
             if not row.machine.startswith(_GPU_FAMILIES):
                 yield row
-        elif row.accelerator.startswith(_TPU):
+        elif row.accelerator.startswith("tpu-"):
             yield row._replace(machine=row.accelerator)
         else:
             count = "" if row.accelerators == 1 else f"{row.accelerators:g}x"
@@ -250,5 +246,5 @@ def _takes(host: _Row, gpus: _Row) -> bool:
     if host.machine in _WITH_GPUS:
         return _WITH_GPUS[host.machine] == (gpus.accelerator, gpus.accelerators)
     most_vcpus = _N1_MOST_VCPUS.get(gpus.accelerator, {}).get(gpus.accelerators, 0)
-    is_family = host.machine.startswith(_N1_FAMILY)
+    is_family = host.machine.startswith("n1-standard-")
     return is_family and host.vcpus is not None and host.vcpus <= most_vcpus
