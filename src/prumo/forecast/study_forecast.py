@@ -38,7 +38,7 @@ from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
 from prumo.money.billing import Rate, rate_of
 from prumo.money.catalog import Catalog, load_catalog
-from prumo.money.price import Purchase
+from prumo.money.price import Purchase, Unit
 from prumo.money.study_prices import named_prices, read_prices
 from prumo.results.tables import Results
 from prumo.run.events import Listener, ListenerProgress, Remark
@@ -249,8 +249,9 @@ class Bill:
     def rate(self, machine: str) -> Rate | None:
         """The rate of a machine, where its amounts can be added to the others."""
         rate = self.rates.get(machine) or self.rates.get("")
-        usable = rate is not None and rate.is_per_time and rate.currency == self.currency
-        return rate if usable and self.billed else None
+        if rate is None or rate.currency != self.currency or not self.billed:
+            return None
+        return rate if rate.unit in {Unit.HOUR, Unit.SECOND} else None
 
     def amounts(self, rate: Rate, seconds: Array) -> Array:
         """What runs of so many seconds cost."""

@@ -46,11 +46,6 @@ class Rate(BaseModel, frozen=True):
         billed = (EXACT if exact else rule(self.billing)).billed(used)
         return self.amount * billed / USED_PER_UNIT[self.unit]
 
-    @property
-    def is_per_time(self) -> bool:
-        """Whether time is what is paid for."""
-        return self.unit in {Unit.HOUR, Unit.SECOND}
-
 
 def rate_of(price: Price, purchase: Purchase) -> Rate:
     """The rate of a price when the machine is bought so."""

@@ -24,9 +24,8 @@ _IDX_IMAGES = ("train-images-idx3-ubyte", "train-images.idx3-ubyte")
 _IDX_LABELS = ("train-labels-idx1-ubyte", "train-labels.idx1-ubyte")
 
 
-def find_idx(path: Path, dataset: str) -> IdxSource | None:
+def find_idx(path: Path, _dataset: str) -> IdxSource | None:
     """A folder with IDX files, or a training file for the folder that it lies in."""
-    del dataset
     if path.is_dir():
         return IdxSource(path) if any(path.glob("*ubyte*")) else None
     if path.name.removesuffix(".gz") in _IDX_IMAGES + _IDX_LABELS:

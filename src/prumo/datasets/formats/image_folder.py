@@ -19,9 +19,8 @@ _SUFFIXES = {".jpg", ".jpeg", ".png"}
 _TRAINING = "train"
 
 
-def find(path: Path, dataset: str) -> ImageFolderSource | None:
+def find(path: Path, _dataset: str) -> ImageFolderSource | None:
     """Any folder with images in it or in a sub-folder; its sub-folder `train` if there is one."""
-    del dataset
     if not path.is_dir():
         return None
     folder = path / _TRAINING if (path / _TRAINING).is_dir() else path

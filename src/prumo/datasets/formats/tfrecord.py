@@ -45,9 +45,8 @@ _BYTES_LIST, _INT64_LIST = 1, 3
 Value = TypeVar("Value", int, bytes)
 
 
-def find(path: Path, dataset: str) -> TfrecordSource | None:
+def find(path: Path, _dataset: str) -> TfrecordSource | None:
     """One file, or a folder of them; of a folder with a training part, only that."""
-    del dataset
     if path.is_file():
         return TfrecordSource(path, (path,)) if _NAME.fullmatch(path.name) else None
     files = sorted(file for file in path.iterdir() if _NAME.fullmatch(file.name))
