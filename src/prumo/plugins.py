@@ -55,10 +55,7 @@ class PluginPoint:
             entry_points(group=self.group),
             key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
         )
-        entries: dict[str, EntryPoint] = {}
-        for entry in found:
-            entries.setdefault(entry.name, entry)
-        return entries
+        return {entry.name: entry for entry in reversed(found)}
 
 
 WORKLOADS = PluginPoint("prumo.workloads", "workload")

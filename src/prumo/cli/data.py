@@ -90,7 +90,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 
     found = examine(path, dataset)
     if as_json:
-        print_json(found.as_json())
+        print_json(asdict(found))
     else:
         for line in _examination_lines(found):
             click.echo(line)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from prumo.errors import StorageError
 from prumo.study.network import Architecture
 
 FORMAT = 1
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Verdict(StrEnum):
@@ -111,12 +114,22 @@ class RunRecord(BaseModel):
     sampler: SamplerCost | None = None
 
 
-def unreadable_reason(error: OSError | ValidationError) -> str:
-    """What the system says, or the first field that is wrong and what is wrong with it."""
-    if isinstance(error, OSError):
-        return str(error.strerror)
-    first = error.errors()[0]
-    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+def read_kept(path: Path, model: type[ModelT], advice: str) -> ModelT | None:
+    """What is kept in a file of a results folder; None where there is no such file.
+
+    Raises:
+        StorageError: It is there and cannot be read; `advice` says what to do then.
+    """
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}. {advice}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+        raise StorageError(f"cannot read {path}: {reason}. {advice}") from error
 
 
 def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tuple[str, ...]]:
