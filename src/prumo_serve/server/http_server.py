@@ -11,14 +11,13 @@ import asyncio
 import json
 import signal
 from contextlib import contextmanager, suppress
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from prumo_serve.server.log import log_event
-from prumo_serve.server.refusal import Refusal
+from prumo_serve.server.refusal import headers_too_large, malformed, too_slow
 from prumo_serve.server.settings import Limits
 
 if TYPE_CHECKING:
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+    from prumo_serve.server.refusal import Refusal
     from prumo_serve.server.service import Service
 
 # SageMaker kills 30 s after SIGTERM; closing the model takes the rest.
@@ -282,28 +282,17 @@ class BoundedProtocol(HttpToolsProtocol):
     def _refuse_slow_headers(self) -> None:
         seconds = self.limits.header_seconds
         if self._is_in_headers:
-            self._refuse(
-                Refusal(
-                    HTTPStatus.REQUEST_TIMEOUT,
-                    "too_slow",
-                    f"the headers took longer than {seconds:g} s to arrive",
-                )
-            )
+            self._refuse(too_slow(f"the headers took longer than {seconds:g} s to arrive"))
         else:
             self.transport.close()
 
     def _refuse_large_headers(self) -> None:
-        self._refuse(
-            Refusal(
-                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "headers_too_large",
-                f"the headers are larger than {self.limits.header_bytes} bytes",
-            )
-        )
+        most = self.limits.header_bytes
+        self._refuse(headers_too_large(f"the headers are larger than {most} bytes"))
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP in the form of all other errors."""
-        self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "malformed", msg))
+        self._refuse(malformed(msg))
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer without a request and close."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 
 from prumo.errors import PrumoError
@@ -38,51 +39,23 @@ class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
         return {"error": {"kind": self.kind, "message": str(self)}}
 
 
-def malformed(message: str) -> Refusal:
-    """What was sent is not what its content type says."""
-    return Refusal(HTTPStatus.BAD_REQUEST, "malformed", message)
+_RETRY = {"retry-after": "1"}
 
-
-def unreadable_image(message: str) -> Refusal:
-    """An image that no decoder reads."""
-    return Refusal(HTTPStatus.BAD_REQUEST, "unreadable_image", message)
-
-
-def too_large(message: str) -> Refusal:
-    """More bytes, pixels or images than the server's limits."""
-    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
-
-
-def unsupported_type(message: str) -> Refusal:
-    """A content type that the server does not know."""
-    return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_type", message)
-
-
-def wrong_values(message: str) -> Refusal:
-    """The right form with a wrong shape or wrong values."""
-    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "wrong_values", message)
-
-
-def too_slow(message: str) -> Refusal:
-    """A sender that takes longer than it may."""
-    return Refusal(HTTPStatus.REQUEST_TIMEOUT, "too_slow", message, {"connection": "close"})
-
-
-def queue_full(message: str) -> Refusal:
-    """More work than the server may keep waiting."""
-    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "queue_full", message, {"retry-after": "1"})
-
-
-def not_ready(message: str) -> Refusal:
-    """The server cannot answer now."""
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, {"retry-after": "1"})
-
-
-def waited_too_long(message: str) -> Refusal:
-    """The time limit came before the request's turn."""
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "waited_too_long", message, {"retry-after": "1"})
-
-
-def took_too_long(message: str) -> Refusal:
-    """The time limit came while the network was computing."""
-    return Refusal(HTTPStatus.GATEWAY_TIMEOUT, "took_too_long", message)
+malformed = partial(Refusal, HTTPStatus.BAD_REQUEST, "malformed")
+unreadable_image = partial(Refusal, HTTPStatus.BAD_REQUEST, "unreadable_image")
+too_slow = partial(Refusal, HTTPStatus.REQUEST_TIMEOUT, "too_slow", headers={"connection": "close"})
+too_large = partial(Refusal, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+unsupported_type = partial(Refusal, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_type")
+wrong_values = partial(Refusal, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong_values")
+"""The right form with a wrong shape or wrong values."""
+queue_full = partial(Refusal, HTTPStatus.TOO_MANY_REQUESTS, "queue_full", headers=_RETRY)
+headers_too_large = partial(
+    Refusal, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"
+)
+not_ready = partial(Refusal, HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", headers=_RETRY)
+waited_too_long = partial(
+    Refusal, HTTPStatus.SERVICE_UNAVAILABLE, "waited_too_long", headers=_RETRY
+)
+"""The time limit came before the request's turn."""
+took_too_long = partial(Refusal, HTTPStatus.GATEWAY_TIMEOUT, "took_too_long")
+"""The time limit came while the network was computing."""
