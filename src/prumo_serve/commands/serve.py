@@ -141,4 +141,4 @@ def command(**flags: Any) -> int:  # noqa: ANN401 (click's values, checked above
     # Plug-ins of others in the environment: looking for them costs a tenth of the start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = given_settings(Flags(**flags), os.environ)
-    return run_stack(settings.stack, settings)
+    return run_stack(settings)
