@@ -90,8 +90,8 @@ async def invoke(request: Request) -> ModelResponse:
     service: Service = request.app.state.service
     engine = service.engine
     options = await request_options(request.query_params, engine)
-    with service.bodies.share() as share:
-        body = await read_body(request, service.settings.limits, share)
+    with service.bodies.share() as take:
+        body = await read_body(request, service.settings.limits, take)
         given = await _images(request, body, engine, service)
         contents = [image.content for image in given.images]
         outcomes = await engine.ask(contents, heat_maps=options.heat_map)

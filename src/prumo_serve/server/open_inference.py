@@ -157,8 +157,8 @@ async def infer(request: Request) -> ModelResponse:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise unsupported_type("the content type must be application/json")
-    with service.bodies.share() as share:
-        body = await read_body(request, service.settings.limits, share)
+    with service.bodies.share() as take:
+        body = await read_body(request, service.settings.limits, take)
         asked = await engine.call(partial(tensor_request, body, model_form(manifest)))
         if asked.images:
             outcomes = await engine.ask(asked.images)
