@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from prumo.cli.group import in_section
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.plugins import RUNTIMES
-from prumo_serve.server.settings import Flags, given_settings
+from prumo_serve.server.settings import Flags, LogLevel, given_settings
 from prumo_serve.server.stacks import STACKS, run_stack
-
-LEVELS = ("debug", "info", "warning", "error")
 
 EPILOG = """\b
 Examples:
@@ -116,7 +114,7 @@ Examples:
 )
 @click.option(
     "--log-level",
-    type=click.Choice(LEVELS),
+    type=click.Choice(get_args(LogLevel)),
     help="[default: SAGEMAKER_CONTAINER_LOG_LEVEL, or info: a line for each request]",
 )
 @click.option(

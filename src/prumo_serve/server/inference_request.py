@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_m
 
 from prumo_serve.server.bodies import array_of_numbers, decoded_base64, parsed_json
 from prumo_serve.server.models import MOST_IMAGES, Base64, DescribedAs
-from prumo_serve.server.refusal import Refusal, too_large, wrong_values
+from prumo_serve.server.refusal import Refusal, each, too_large, wrong_values
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
@@ -182,14 +182,7 @@ def _wrong_input(form: ModelForm) -> str:
 def _images(data: list[Any], shape: list[int]) -> tuple[bytes, ...]:
     if len(data) != prod(shape) or shape[0] != len(data):
         raise wrong_values("images have the shape [n], with one string of base64 for each")
-    return tuple(_numbered_image(number, one) for number, one in enumerate(data))
-
-
-def _numbered_image(number: int, text: object) -> bytes:
-    try:
-        return decoded_base64(text)
-    except Refusal as refusal:
-        raise refusal.at(f"data[{number}]") from None
+    return tuple(each("data", decoded_base64, data))
 
 
 def _tensors(data: list[Any], shape: list[int], form: ModelForm) -> np.ndarray:

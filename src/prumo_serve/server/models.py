@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema, create_model
 from starlette.responses import Response
 
+from prumo_serve.server.settings import Limits
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from prumo_serve.manifest import Manifest
 
-MOST_IMAGES = 64
-"""In one request."""
+MOST_IMAGES = Limits.images
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from prumo_serve.server.inference_request import model_form, tensor_request
 from prumo_serve.server.models import Body, ModelResponse
 from prumo_serve.server.refusal import (
     Refusal,
-    not_ready,
+    each,
     too_large,
     unreadable_image,
     unsupported_type,
@@ -103,14 +103,9 @@ async def live(_request: Request) -> ModelResponse:
 
 
 async def ready(request: Request) -> ModelResponse:
-    """Whether inference would be answered.
-
-    Raises:
-        Refusal: It would not.
-    """
+    """Whether inference would be answered."""
     service: Service = request.app.state.service
-    if reason := service.why_not_ready():
-        raise not_ready(reason)
+    service.require_ready()
     return ModelResponse(ServerReady(ready=True))
 
 
@@ -147,11 +142,7 @@ async def model_metadata(request: Request) -> ModelResponse:
 
 
 async def infer(request: Request) -> ModelResponse:
-    """Answer tensors or encoded images with probabilities and labels.
-
-    Raises:
-        Refusal: The request cannot be answered; one bad image is enough.
-    """
+    """Answer tensors or encoded images with probabilities and labels; all of them or none."""
     service: Service = request.app.state.service
     engine, manifest = service.engine, _manifest(request)
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -169,7 +160,7 @@ async def infer(request: Request) -> ModelResponse:
                     for one in asked.tensors
                 ]
             )
-    answers = [_numbered_answer(number, manifest, one) for number, one in enumerate(outcomes)]
+    answers = list(each("data", partial(_answer, manifest), outcomes))
     task = task_named(manifest.task)
     identifier: dict[str, Any] = {} if asked.identifier is None else {"id": asked.identifier}
     return ModelResponse(
@@ -200,26 +191,15 @@ ROUTES = [
 def _manifest(request: Request) -> Manifest:
     service: Service = request.app.state.service
     manifest = service.model.manifest
+    unknown = partial(Refusal, HTTPStatus.NOT_FOUND)
     if request.path_params["name"] != manifest.name:
-        raise Refusal(
-            HTTPStatus.NOT_FOUND,
-            "unknown_model",
-            "no model of this name is served here; GET /ping names it",
-        )
+        raise unknown("unknown_model", "no model of this name is served here; GET /ping names it")
     if request.path_params.get("version", manifest.version) != manifest.version:
-        raise Refusal(
-            HTTPStatus.NOT_FOUND,
+        raise unknown(
             "unknown_version",
             "the model is not served in this version; GET /ping names the one that is",
         )
     return manifest
-
-
-def _numbered_answer(number: int, manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
-    try:
-        return _answer(manifest, outcome)
-    except Refusal as refusal:
-        raise refusal.at(f"data[{number}]") from None
 
 
 def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:

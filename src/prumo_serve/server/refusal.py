@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from http import HTTPStatus
+from typing import TypeVar
 
 from prumo.errors import PrumoError
 
 _NO_HEADERS: Mapping[str, str] = {}
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
@@ -29,14 +32,22 @@ class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
         self.kind = kind
         self.headers = headers
 
-    def at(self, place: str) -> Refusal:
-        """The same, about one of several that were sent: `instances[1]`."""
-        return Refusal(self.status, self.kind, f"{place}: {self}", self.headers)
-
     @property
     def document(self) -> dict[str, dict[str, str]]:
         """As the body of the answer has it."""
         return {"error": {"kind": self.kind, "message": str(self)}}
+
+
+def each(
+    place: str, function: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> Iterator[_Result]:
+    """The results for several that were sent; a refusal names the one: `instances[1]`."""
+    for number, item in enumerate(items):
+        try:
+            yield function(item)
+        except Refusal as refusal:
+            message = f"{place}[{number}]: {refusal}"
+            raise Refusal(refusal.status, refusal.kind, message, refusal.headers) from None
 
 
 _RETRY = {"retry-after": "1"}

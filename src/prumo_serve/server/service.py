@@ -89,6 +89,11 @@ class Service:
             return f"{changed} of the model was changed on disk; start the server again"
         return ""
 
+    def require_ready(self) -> None:
+        """Refuse a request while there is such a reason."""
+        if reason := self.why_not_ready():
+            raise not_ready(reason)
+
     @property
     def waiting_images(self) -> int:
         """Those that were accepted and are not being computed yet."""
@@ -96,22 +101,14 @@ class Service:
 
     @property
     def engine(self) -> Engine:
-        """What answers.
-
-        Raises:
-            Refusal: The model has not been loaded yet.
-        """
+        """What answers; a refusal until the model is loaded."""
         if self._engine is None:
             raise not_ready(self.why_not_ready())
         return self._engine
 
     @property
     def model(self) -> ServedModel:
-        """What is served.
-
-        Raises:
-            Refusal: It has not been loaded yet.
-        """
+        """What is served; a refusal until it is loaded."""
         if self._model is None:
             raise not_ready(self.why_not_ready())
         return self._model.current
@@ -170,6 +167,7 @@ class Service:
         self._report_ready(served.manifest)
 
     def _count_image(self, outcome: Outcome) -> None:
+        # Not made in the thread that loads: the first request may make it at the same time.
         self.metrics.count_image(outcome)
 
     def _report_ready(self, manifest: Manifest) -> None:

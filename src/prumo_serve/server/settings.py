@@ -6,7 +6,7 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, get_args
 
 from prumo.errors import InputError
 from prumo.machine.cgroup import quota_cores
@@ -31,6 +31,8 @@ class Limits:
 
     body_bytes: int = 25 * MEBIBYTE
     """As much as SageMaker passes on."""
+    images: int = 64
+    """In one request."""
     pixels: int = MOST_PIXELS
     """Of one image."""
     header_bytes: int = 16 * 1024
@@ -88,17 +90,11 @@ CONTAINER_MODEL = Path("/opt/ml/model")
 
 # A container is reached from outside of it; a laptop with photographs of patients must not be.
 _CONTAINER_HOST = "0.0.0.0"  # noqa: S104
-_LEVELS = {
-    "debug": "debug",
-    "info": "info",
-    "warning": "warning",
-    "error": "error",
+_LEVELS: dict[str, LogLevel] = {
+    **{level: level for level in get_args(LogLevel)},
     # As Python numbers and names them, which is how SageMaker's own containers are configured.
     "critical": "error",
-    "10": "debug",
-    "20": "info",
-    "30": "warning",
-    "40": "error",
+    **dict(zip(("10", "20", "30", "40"), get_args(LogLevel), strict=True)),
     "50": "error",
 }
 # Ours: on one thread an image costs the same alone as with others (MobileNet 15.1, 14.9, 15.6 and
@@ -195,7 +191,7 @@ def _log_level(environment: Mapping[str, str]) -> LogLevel:
     value = environment.get(name, "").strip().lower() or Settings.log_level
     if value not in _LEVELS:
         raise InputError(f"{name}={value}: must be one of {', '.join(_LEVELS)}")
-    return cast("LogLevel", _LEVELS[value])
+    return _LEVELS[value]
 
 
 def _number(
