@@ -87,6 +87,12 @@ class Input(_Part):
     """None where the network takes raw pixels from 0 to 255 and normalizes them itself."""
     preprocessing: SerializeAsAny[PreprocessingSettings]
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of one image, without the batch's axis."""
+        sides = (self.height, self.width)
+        return (3, *sides) if self.layout == "NCHW" else (*sides, 3)
+
 
 class Output(_Part):
     """What the network gives."""

@@ -46,17 +46,6 @@ class Variant:
         """Of the package."""
         return self.package.manifest
 
-    @property
-    def network_bytes(self) -> int:
-        """What the network takes on disk, without heat map and card."""
-        # OpenVINO keeps the weights in a file beside the network's.
-        stem = self.manifest.network.file.split(".", maxsplit=1)[0]
-        return sum(
-            (self.package.folder / name).stat().st_size
-            for name in self.manifest.files
-            if name.split("/", maxsplit=1)[0].split(".", maxsplit=1)[0] == stem
-        )
-
 
 def opened_variants(
     paths: Sequence[Path], packages: ExitStack, progress: Progress
@@ -278,7 +267,7 @@ def compare(
         subjects, starts = started_subjects(variants, pace, held, progress)
         measured = timings(subjects, starts, pace, progress)
         rows = [
-            Row(variant.name, variant.manifest, variant.network_bytes, timing)
+            Row(variant.name, variant.manifest, variant.package.network_bytes, timing)
             for variant, timing in zip(variants, measured, strict=True)
         ]
         if labelled is None:

@@ -22,7 +22,6 @@ from prumo.supervise.child import end
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import ExitStack
-    from types import TracebackType
 
     from prumo.progress import Progress
     from prumo.statistics.interval import Interval, Ratio
@@ -78,7 +77,7 @@ class _Turns:
             median=float(np.median(everything)),
             p95=float(np.quantile(everything, 0.95)),
             images_per_second=mean_interval(self._rates, is_amount=True),
-            memory=self._subject.memory(),
+            memory=read_memory(self._subject.pid),
             round_medians=tuple(medians),
         )
 
@@ -147,10 +146,6 @@ class Subject:
         rows: np.ndarray = self._ask("scores", batch)
         return rows
 
-    def memory(self) -> Memory:
-        """What the process and those below it hold now, and have held at most."""
-        return read_memory(self.pid)
-
     def close(self) -> None:
         """End the process, if it has not ended by itself."""
         self._connection.close()
@@ -159,12 +154,7 @@ class Subject:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _ask(self, name: str, argument: object) -> Any:  # noqa: ANN401 (whatever the order gives)
@@ -191,16 +181,11 @@ def _order(variant: Variant, threads: int, callers: int) -> dict[str, Any]:
         "output": manifest.output.tensor,
         "threads": threads,
         "callers": callers,
-        "shape": _shape(manifest.input),
+        "shape": (1, *manifest.input.shape),
         "dtype": manifest.input.dtype,
         "low": low,
         "high": high,
     }
-
-
-def _shape(wanted: Input) -> tuple[int, ...]:
-    sides = wanted.height, wanted.width
-    return (1, 3, *sides) if wanted.layout == "NCHW" else (1, *sides, 3)
 
 
 def _range(wanted: Input) -> tuple[float, float]:
@@ -226,7 +211,7 @@ class Memory:
 
 
 def read_memory(pid: int) -> Memory:
-    """Of a process that is running."""
+    """What a process and those below it hold now, and have held at most."""
     pids = [pid, *descendants(pid)]
     return Memory(
         resident=sum(_bytes(pid, "VmRSS") for pid in pids),

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from prumo.errors import InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import file_sha256, write_whole
 from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE
 from prumo_serve.package.archive import (
     ENDINGS,
-    hashes,
     is_archive_name,
     listed_files,
     manifest_text,
@@ -28,8 +27,6 @@ from prumo_serve.package.archive import (
 )
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from prumo.progress import Progress
     from prumo_serve.manifest import Manifest
 
@@ -76,7 +73,8 @@ def require_package_name(out: Path) -> None:
 
 def completed(content: Path, manifest: Manifest) -> Manifest:
     """A manifest with the hashes of the files in a folder, and with its version."""
-    filed = manifest.model_copy(update={"files": hashes(content, content)})
+    files = {name: file_sha256(content / name) for name in listed_files(content, content)}
+    filed = manifest.model_copy(update={"files": files})
     require_named_parts(filed, content)
     return filed.model_copy(update={"version": version_of(filed)})
 
@@ -138,9 +136,6 @@ def _may_give_way(folder: Path) -> bool:
     return True
 
 
-__all__ = ["Package", "is_package", "open_or_package", "open_package", "write_package"]
-
-
 @dataclass(frozen=True)
 class Package:
     """A model that is whole: every file is the one that the manifest was written for."""
@@ -155,6 +150,17 @@ class Package:
     def network_path(self) -> Path:
         """The file or folder that the network's runtime loads."""
         return self.folder / self.manifest.network.file
+
+    @property
+    def network_bytes(self) -> int:
+        """What the network takes on disk, without heat map and card."""
+        # OpenVINO keeps the weights in a file beside the network's.
+        stem = self.manifest.network.file.split(".", maxsplit=1)[0]
+        return sum(
+            (self.folder / name).stat().st_size
+            for name in self.manifest.files
+            if name.split("/", maxsplit=1)[0].split(".", maxsplit=1)[0] == stem
+        )
 
     @property
     def heat_map_path(self) -> Path | None:
@@ -183,12 +189,7 @@ class Package:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -202,18 +203,16 @@ def open_package(path: Path) -> Package:
 
     An archive is unpacked into a temporary folder, which goes when the package is closed or the
     process ends.
-
-    Raises:
-        InputError: It is no package, or not whole, or has something in it that none may have.
     """
     if path.is_dir():
-        return _opened(path)
+        return Package(path, _whole_manifest(path, path))
     if not path.exists():
         raise InputError(f"there is no model {path}")
     unpacked = tempfile.TemporaryDirectory(prefix="prumo-model-")
+    folder = Path(unpacked.name)
     try:
-        unpack(path, Path(unpacked.name))
-        return _opened(Path(unpacked.name), shown=path, unpacked=unpacked)
+        unpack(path, folder)
+        return Package(folder, _whole_manifest(folder, path), unpacked)
     except BaseException:
         unpacked.cleanup()
         raise
@@ -229,13 +228,8 @@ def open_or_package(path: Path, progress: Progress) -> Package:
     return open_package(packaged(path, progress))
 
 
-def _opened(
-    folder: Path,
-    *,
-    shown: Path | None = None,
-    unpacked: tempfile.TemporaryDirectory[str] | None = None,
-) -> Package:
-    manifest = read_manifest(folder, shown or folder)
-    require_unchanged(folder, manifest, shown or folder)
-    require_harmless(folder, manifest, shown or folder)
-    return Package(folder, manifest, unpacked)
+def _whole_manifest(folder: Path, shown: Path) -> Manifest:
+    manifest = read_manifest(folder, shown)
+    require_unchanged(folder, manifest, shown)
+    require_harmless(folder, manifest, shown)
+    return manifest

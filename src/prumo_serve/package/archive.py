@@ -115,11 +115,6 @@ def listed_files(folder: Path, shown: Path) -> list[str]:
     return sorted(set(names) - {MANIFEST_FILE})
 
 
-def hashes(folder: Path, shown: Path) -> dict[str, str]:
-    """The SHA-256 of every file but the manifest."""
-    return {name: file_sha256(folder / name) for name in listed_files(folder, shown)}
-
-
 def version_of(manifest: Manifest) -> str:
     """What tells two models of one name apart: a hash over all that decides on an answer."""
     deciding = manifest.model_dump(mode="json", include=_DECIDING)
@@ -265,12 +260,7 @@ def pack(manifest: bytes, folder: Path, names: Sequence[str], out: IO[bytes]) ->
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Write an archive's files into an empty folder.
-
-    Raises:
-        InputError: It is no tar.gz, is not whole, swells too much, or has something in it that is
-            no ordinary file of a package.
-    """
+    """Write an archive's files, if they are ordinary ones of a package, into an empty folder."""
     try:
         limit = min(MAX_BYTES, path.stat().st_size * _MAX_SWELLING + _FREE_BYTES)
         with gzip.open(path, "rb") as packed:

@@ -61,12 +61,11 @@ class TensorRequest:
 def model_form(manifest: Manifest) -> ModelForm:
     """The form of requests to the model of a manifest."""
     wanted, datatype = manifest.input, _DATATYPES[manifest.input.dtype]
-    sides = (wanted.height, wanted.width)
     task = task_named(manifest.task)
     return ModelForm(
         wanted.tensor,
         datatype,
-        (3, *sides) if wanted.layout == "NCHW" else (*sides, 3),
+        wanted.shape,
         (*_OUTPUTS, *task.outputs),
         f"{datatype} is the network's own input: {task.tensor_note(manifest)}",
     )

@@ -80,10 +80,8 @@ class ServedModel:
             ScoresError: The network does not give what its manifest says.
         """
         wanted = self.manifest.input
-        shape = (wanted.height, wanted.width, 3)
-        if wanted.layout == "NCHW":
-            shape = (3, wanted.height, wanted.width)
-        scores, _ = self.scores(np.zeros((1, *shape), wanted.dtype), [self.heat_map is not None])
+        image = np.zeros((1, *wanted.shape), wanted.dtype)
+        scores, _ = self.scores(image, [self.heat_map is not None])
         probabilities_of(scores[0], self.manifest.output, len(self.manifest.labels))
 
     def close_networks(self) -> None:
