@@ -95,14 +95,9 @@ def answers_of(
     path: Path, runtime: RuntimeName, images: np.ndarray, outputs: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """What a network answers, asked with one image and with two at a time as a server does."""
-    network = load_network(path, runtime, Resources())
-    try:
-        parts = [network.run(images[:1], outputs)]
-        parts += [
-            network.run(images[start : start + 2], outputs) for start in range(1, len(images), 2)
-        ]
-    finally:
-        network.close()
+    batches = np.split(images, range(1, len(images), 2))
+    with closing(load_network(path, runtime, Resources())) as network:
+        parts = [network.run(batch, outputs) for batch in batches]
     return {name: np.concatenate([part[name] for part in parts]) for name in outputs}
 
 
@@ -147,11 +142,7 @@ class DisagreementError(ConversionError):
 
 
 def require_agreement(draft: Draft, network: NetworkFile) -> Agreement:
-    """Ask the converted network what the original was asked.
-
-    Raises:
-        DisagreementError: They differ by more than another order of sums explains.
-    """
+    """Refuse a converted network that differs by more than another order of sums explains."""
     facts = draft.facts
     path = draft.folder / network.file
     answers = answers_of(path, network.runtime, draft.images, facts.outputs)
@@ -220,9 +211,10 @@ def _labels(draft: Draft, answers: np.ndarray) -> np.ndarray:
 
 
 def settled(
-    draft: Draft, network: NetworkFile, folder: Path, progress: Progress
+    draft: Draft, target: RuntimeName, precision: Precision, folder: Path, progress: Progress
 ) -> ConvertedNetwork:
     """Compare a draft's network with the original, and then put it into a folder."""
+    network = NetworkFile(file=NETWORK_FILES[target], runtime=target, precision=precision)
     progress.show("comparing the answers of both networks")
     agreement = require_agreement(draft, network)
     if agreement.allowed_difference is not None:
@@ -267,11 +259,6 @@ class Difference:
     labels: int
     """How many different ones the original gives."""
 
-    @property
-    def changed_share(self) -> float:
-        """From 0 to 1."""
-        return self.changed / self.images
-
     def __str__(self) -> str:
         text = (
             f"{self.changed} of {self.images} images have another label; probabilities differ by "
@@ -283,12 +270,7 @@ class Difference:
 def answer_difference(
     original: Package, other: Package, images: Iterable[np.ndarray]
 ) -> Difference:
-    """Ask two networks that take the same tensors about batches of images.
-
-    Raises:
-        InputError: There is no image.
-        ScoresError: A network's answer is none, such as one that is not a number.
-    """
+    """Ask two networks that take the same tensors about batches of images."""
     changed, differences, labels = 0, [], set()
     with closing(_network(original)) as first, closing(_network(other)) as second:
         for batch in images:
@@ -305,18 +287,13 @@ def answer_difference(
 
 def require_few_changes(difference: Difference, precision: Precision) -> None:
     """Refuse a network that is shown to answer too many images otherwise, chance allowed for."""
-    if _least_changed_share(difference) > MOST_CHANGED_SHARE:
+    low, _ = wilson_interval(difference.changed / difference.images, difference.images)
+    if low > MOST_CHANGED_SHARE:
         raise InputError(
             f"the {precision} network is too far from the original: {difference}. That is more "
             f"than {MOST_CHANGED_SHARE:.0%}, and not by chance (95 % interval). Nothing was "
             f"written. {_WAYS_OUT}"
         )
-
-
-def _least_changed_share(difference: Difference) -> float:
-    """The low end of the interval for all images such as these."""
-    low, _ = wilson_interval(difference.changed_share, difference.images)
-    return low
 
 
 def _network(package: Package) -> LoadedNetwork:

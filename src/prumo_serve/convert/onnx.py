@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, UnavailableError
+from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo_serve.convert.agreement import (
     HEAT_MAP_FILE,
@@ -24,7 +24,13 @@ from prumo_serve.convert.agreement import (
 )
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
 from prumo_serve.source import FORMATS
-from prumo_serve.source.onnx_file import checked_model, facts, onnx_module, write_one_file
+from prumo_serve.source.onnx_file import (
+    checked_model,
+    format_versions,
+    interface,
+    onnx_module,
+    write_one_file,
+)
 from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:
@@ -34,24 +40,21 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo.progress import Progress
-    from prumo_serve.convert import FrameworkJob
-    from prumo_serve.manifest import Layout, Precision
+    from prumo_serve.convert import Conversion
+    from prumo_serve.manifest import Precision
     from prumo_serve.package import Package
 
 _ONNX_FILE = NETWORK_FILES["onnxruntime"]
 
 
-def draft_of_file(job: FrameworkJob, layout: Layout | None, folder: Path) -> Draft:
+def draft_of_file(job: Conversion, folder: Path) -> Draft:
     """Of an ONNX file from anywhere, written as one file that takes any batch."""
     model = checked_model(job.source)
-    network_facts = facts(model, job.source, layout)
-    height, width = network_facts.height or job.size_pixels, network_facts.width or job.size_pixels
-    if height is None or width is None:
-        raise InputError(f"{job.source} takes images of any size: give --size, such as --size 224")
+    found = NetworkFacts(**asdict(interface(model, job.source, job.layout, job.size_pixels)))
     write_one_file(job.source, folder / _ONNX_FILE)
-    found = NetworkFacts(**asdict(network_facts.sized(height, width)))
     images = _images(found, job.images, raw_pixels=False)
-    return Draft(folder, found, images, _reference(folder, found, images), network_facts.versions)
+    reference = _reference(folder, found, images)
+    return Draft(folder, found, images, reference, format_versions(model))
 
 
 def draft_of_package(package: Package, folder: Path, given: np.ndarray | None = None) -> Draft:
@@ -119,7 +122,9 @@ def rename_by_use(model: ModelProto) -> None:
     # Shapes in between can be inferred, and have the old names.
     del graph.value_info[:]
     for value in [*graph.input, *graph.output]:
-        _name_free_axes(value)
+        for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
+            if not dimension.HasField("dim_value"):
+                dimension.dim_param = f"{value.name}_{axis}" if axis else "batch"
         _forget_notes(value)
     graph.name = "network"
     _forget_notes(graph)
@@ -152,12 +157,6 @@ def _forget_notes(
 ) -> None:
     part.ClearField("doc_string")
     part.ClearField("metadata_props")
-
-
-def _name_free_axes(value: ValueInfoProto) -> None:
-    for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
-        if not dimension.HasField("dim_value"):
-            dimension.dim_param = f"{value.name}_{axis}" if axis else "batch"
 
 
 def _used(node: NodeProto) -> list[str]:
@@ -203,8 +202,11 @@ def write_openvino(draft: Draft, precision: Precision, progress: Progress) -> Dr
             "pip install 'prumo[openvino]'"
         ) from error
     try:
-        network = openvino.convert_model(draft.folder / NETWORK_FILES["onnxruntime"])
-        _name_by_place(network)
+        network = openvino.convert_model(draft.folder / _ONNX_FILE)
+        # Operations without a name get one from a counter that the whole process shares.
+        for place, operation in enumerate(network.get_ordered_ops()):
+            if operation.get_type_name() == "Constant":
+                operation.set_friendly_name(f"Constant_{place}")
         if precision == "bf16":
             network.set_rt_info(precision, list(PRECISION_NOTE))
         xml_file = draft.folder / NETWORK_FILES["openvino"]
@@ -219,10 +221,3 @@ def write_openvino(draft: Draft, precision: Precision, progress: Progress) -> Dr
         )
     version = str(openvino.get_version()).partition("-")[0]
     return replace(draft, versions=draft.versions | {"openvino": version})
-
-
-def _name_by_place(network: Any) -> None:  # noqa: ANN401 (OpenVINO has no types)
-    """Operations without a name get one from a counter that the whole process shares."""
-    for place, operation in enumerate(network.get_ordered_ops()):
-        if operation.get_type_name() == "Constant":
-            operation.set_friendly_name(f"Constant_{place}")

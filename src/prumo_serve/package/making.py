@@ -14,7 +14,14 @@ from prumo.errors import InputError
 from prumo.message import Message
 from prumo.report.language import language
 from prumo.version import __version__
-from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE, Manifest, NetworkFile, Origin
+from prumo_serve.manifest import (
+    MANIFEST_FILE,
+    NORMALIZATIONS,
+    SEEN_FILE,
+    Manifest,
+    NetworkFile,
+    Origin,
+)
 from prumo_serve.package import (
     Package,
     completed,
@@ -25,9 +32,15 @@ from prumo_serve.package import (
 )
 from prumo_serve.package.archive import validated
 from prumo_serve.package.check import require_working
-from prumo_serve.package.terms import MissingSettingsError, PackageRequest, Terms, agreed_terms
-from prumo_serve.source import PackedNetwork, Source, recognized
-from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
+from prumo_serve.package.terms import MissingSettingsError, PackageRequest, agreed_terms
+from prumo_serve.source import ModelMetadata, PackedNetwork, Source, agreed_side, recognized
+from prumo_serve.source.onnx_file import (
+    checked_model,
+    format_versions,
+    interface,
+    precision_of,
+    write_one_file,
+)
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
@@ -40,57 +53,29 @@ if TYPE_CHECKING:
 ONNX_FILE = "network.onnx"
 
 
-def packed_network(
+def _packed_network(
     source: Source, request: PackageRequest, folder: Path, progress: Progress
 ) -> PackedNetwork:
     """Put the network of a source into a folder, in the format of the requested runtime."""
+    size_pixels, layout = request.size_pixels, request.layout
     if source.format == "onnx" and request.runtime == "onnxruntime":
-        return _copied(source, request, folder)
-    return _converted(source, request, folder, progress)
-
-
-def _copied(source: Source, request: PackageRequest, folder: Path) -> PackedNetwork:
-    model = checked_model(source.path)
-    network_facts = facts(model, source.path, request.layout)
-    write_one_file(source.path, folder / ONNX_FILE)
-    return PackedNetwork(
-        NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=network_facts.precision),
-        network_facts.sized(
-            _side(network_facts.height, request, source.path),
-            _side(network_facts.width, request, source.path),
-        ),
-        network_facts.versions,
-        heat_map=None,
-    )
-
-
-def _converted(
-    source: Source, request: PackageRequest, folder: Path, progress: Progress
-) -> PackedNetwork:
-    from prumo_serve.convert import converted  # noqa: PLC0415 (ONNX files need none of it)
-
-    made = converted(
-        source.path,
-        source.format,
-        request.runtime,
-        folder,
-        progress,
-        size_pixels=request.size_pixels,
-        layout=request.layout,
-    )
-    for side in (made.interface.height, made.interface.width):
-        _side(side, request, source.path)
-    return made
-
-
-def _side(network_pixels: int | None, request: PackageRequest, path: Path) -> int:
-    if network_pixels is None and request.size_pixels is None:
-        raise InputError(f"{path} takes images of any size: give --size, such as --size 224")
-    if network_pixels is not None and request.size_pixels not in {None, network_pixels}:
-        raise InputError(
-            f"{path} takes images with sides of {network_pixels} pixels, not {request.size_pixels}"
+        model = checked_model(source.path)
+        write_one_file(source.path, folder / ONNX_FILE)
+        return PackedNetwork(
+            NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=precision_of(model)),
+            interface(model, source.path, layout, size_pixels),
+            format_versions(model),
+            heat_map=None,
         )
-    return network_pixels or request.size_pixels or 0
+    from prumo_serve.convert import Conversion, converted  # noqa: PLC0415 (ONNX files need none)
+
+    conversion = Conversion(
+        source.path, source.format, request.runtime, size_pixels=size_pixels, layout=layout
+    )
+    made = converted(conversion, folder, progress)
+    for side in (made.interface.height, made.interface.width):
+        agreed_side(side, size_pixels, source.path)
+    return made
 
 
 _NOTHING_KNOWN = Message(
@@ -107,12 +92,8 @@ def given_card(path: Path) -> str:
         raise InputError(f"{path}: the card cannot be read as text: {error}") from error
 
 
-def short_card(manifest: Manifest, language: Language) -> str:
-    """In Markdown, made of the manifest alone: always the same for the same model."""
-    return "\n\n".join(_paragraphs(manifest, language)) + "\n"
-
-
-def _paragraphs(manifest: Manifest, language: Language) -> Iterator[str]:
+def _short_card(manifest: Manifest, language: Language) -> Iterator[str]:
+    """Paragraphs in Markdown, made of the manifest alone: always the same for the same model."""
     wanted, origin = manifest.input, manifest.origin
     yield f"# {manifest.name}"
     yield f"*{language.say('model card')}*"
@@ -161,9 +142,10 @@ def make_package_of(
     terms = agreed_terms(source, request)
     with tempfile.TemporaryDirectory(prefix="prumo-package-") as temporary:
         content = Path(temporary)
-        network = packed_network(source, request, content, progress)
+        network = _packed_network(source, request, content, progress)
         manifest = _manifest(source, terms, network)
-        card = terms.card or short_card(manifest, language(request.language_tag))
+        short = _short_card(manifest, language(request.language_tag))
+        card = terms.card or "\n\n".join(short) + "\n"
         (content / CARD_FILE).write_text(card, encoding="utf-8")
         if source.metadata.seen:
             lines = (f"{digest}\n" for digest in source.metadata.seen)
@@ -174,30 +156,31 @@ def make_package_of(
         return write_package(content, manifest, out)
 
 
-def _manifest(source: Source, terms: Terms, network: PackedNetwork) -> Manifest:
+def _manifest(source: Source, terms: ModelMetadata, network: PackedNetwork) -> Manifest:
     if terms.temperature != 1 and network.interface.kind == "probabilities":
         raise InputError(
             f"{source.path} has a temperature of {terms.temperature:.4g}, but its network gives "
             "probabilities, to which none can be applied"
         )
+    asked = network.interface
     document = {
         "name": terms.name,
         "created": terms.created,
         "task": terms.task,
         "labels": terms.labels,
         "input": {
-            "tensor": network.interface.input_tensor,
-            "height": network.interface.height,
-            "width": network.interface.width,
-            "layout": network.interface.layout,
-            "dtype": network.interface.dtype,
-            "normalization": terms.normalization,
+            "tensor": asked.input_tensor,
+            "height": asked.height,
+            "width": asked.width,
+            "layout": asked.layout,
+            "dtype": asked.dtype,
+            "normalization": NORMALIZATIONS[terms.normalization or ""],
             "preprocessing": terms.preprocessing,
         },
         "output": {
-            "tensor": network.interface.output_tensor,
-            "kind": network.interface.kind,
-            "activation": network.interface.activation,
+            "tensor": asked.output_tensor,
+            "kind": asked.kind,
+            "activation": asked.activation,
             "temperature": terms.temperature,
         },
         "points": terms.points,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,7 @@ from prumo_serve.task import task_named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prumo_serve.manifest import Layout, Normalization, PreprocessingSettings, RuntimeName
+    from prumo_serve.manifest import Layout, RuntimeName
     from prumo_serve.source import ModelMetadata, Source
 
 Fit = Literal["stretch", "crop", "pad"]
@@ -49,23 +49,7 @@ class PackageRequest:
     runtime: RuntimeName = "onnxruntime"
 
 
-@dataclass(frozen=True)
-class Terms:
-    """All that a network needs besides itself to give an answer."""
-
-    name: str
-    created: str
-    task: str
-    labels: tuple[str, ...]
-    normalization: Normalization | None
-    preprocessing: PreprocessingSettings
-    temperature: float
-    points: tuple[OperatingPoint, ...]
-    point: str
-    card: str
-
-
-def agreed_terms(source: Source, request: PackageRequest) -> Terms:
+def agreed_terms(source: Source, request: PackageRequest) -> ModelMetadata:
     """What model and user say together; an error names all that neither of them says."""
     metadata = source.metadata
     _require_silence(source, request)
@@ -86,14 +70,16 @@ def agreed_terms(source: Source, request: PackageRequest) -> Terms:
     if missing:
         raise MissingSettingsError(source.path, missing)
     _require_as_many(labels, source)
-    return Terms(
+    if normalization not in NORMALIZATIONS:
+        known = did_you_mean(normalization, NORMALIZATIONS)
+        raise InputError(f"no normalization '{normalization}': {known}")
+    return replace(
+        metadata,
         name=request.name or metadata.name,
-        created=metadata.created,
         task=task,
         labels=labels,
-        normalization=_normalization(normalization),
+        normalization=normalization,
         preprocessing=metadata.preprocessing or ImagePreprocessing(fit=request.fit or "stretch"),
-        temperature=metadata.temperature,
         points=points,
         point=point,
         card=request.card or metadata.card,
@@ -127,12 +113,6 @@ def _require_as_many(labels: tuple[str, ...], source: Source) -> None:
         f"{source.path} gives {outputs} numbers for each image, but there are {len(labels)} "
         "labels: give --labels one for each, in the order of its outputs"
     )
-
-
-def _normalization(name: str) -> Normalization | None:
-    if name not in NORMALIZATIONS:
-        raise InputError(f"no normalization '{name}': {did_you_mean(name, NORMALIZATIONS)}")
-    return NORMALIZATIONS[name]
 
 
 def _points(

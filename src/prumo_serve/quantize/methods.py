@@ -21,8 +21,8 @@ from onnxruntime.quantization import (
 from onnxruntime.quantization.onnx_model import ONNXModel
 from onnxruntime.transformers.float16 import convert_float_to_float16
 
-from prumo.errors import InputError
-from prumo_serve.quantize import needs_images
+from prumo.errors import InputError, UnavailableError
+from prumo_serve.quantize.calibration import NEEDS_IMAGES
 
 DENSE = ("Gemm", "MatMul")
 WEIGHTED = ("Conv", *DENSE)
@@ -31,6 +31,26 @@ WEIGHTED = ("Conv", *DENSE)
 
 _BETWEEN = ("Add", "AveragePool", "Clip", "Concat", "GlobalAveragePool", "MaxPool", "Relu")
 """What stands between operations with weights and would else need 32 bits on its way."""
+
+
+def quantize_onnx(
+    network: Path,
+    out: Path,
+    precision: str,
+    input_tensor: str,
+    images: Iterable[np.ndarray] | None = None,
+) -> None:
+    """Write an ONNX network of 32-bit numbers with smaller ones.
+
+    Images are batches to calibrate with, which can be gone through several times, such as
+    `CalibrationImages`; what does not need them is the nearer to the original for them.
+    """
+    if precision not in _METHODS:
+        raise UnavailableError(
+            f"there is no way to make {precision} of an ONNX network; there are "
+            f"{', '.join(_METHODS)}"
+        )
+    _METHODS[precision](network, out, input_tensor, images)
 
 
 def static_int8(
@@ -44,7 +64,7 @@ def static_int8(
     overflow 8 bits would leave 0.009. Then biases make up for what rounding shifts.
     """
     if images is None:
-        raise InputError(needs_images("int8"))
+        raise InputError(NEEDS_IMAGES)
     with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
         folded = Path(scratch) / "folded.onnx"
         fold(network, folded)
@@ -109,6 +129,9 @@ def half_precision(
     # The conversions at the inputs were put at the end, where no other runtime looks for them.
     model.topological_sort()
     onnx.save(model.model, out)
+
+
+_METHODS = {"fp16": half_precision, "int8": static_int8, "int8-dynamic": dynamic_int8}
 
 
 def fold(network: Path, out: Path) -> None:

@@ -92,12 +92,18 @@ class PackedNetwork:
     heat_map: HeatMap | None
 
 
-def recognized(path: Path) -> Source:
-    """The model at a path, looked through before anything opens it.
+def agreed_side(network_pixels: int | None, wanted_pixels: int | None, path: Path) -> int:
+    """The side of a network's images, which must be wanted where the network takes any."""
+    side = network_pixels or wanted_pixels
+    if side is None:
+        raise InputError(f"{path} takes images of any size: give --size, such as --size 224")
+    if wanted_pixels not in {None, side}:
+        raise InputError(f"{path} takes images with sides of {side} pixels, not {wanted_pixels}")
+    return side
 
-    Raises:
-        InputError: It is no model, or one that could run code, with what to give instead.
-    """
+
+def recognized(path: Path) -> Source:
+    """The model at a path, looked through before anything opens it, as it could run code."""
     if not path.exists():
         raise InputError(f"there is no model {path}")
     if path.is_dir():
