@@ -134,9 +134,11 @@ class Classification(Task):
 
     def judged(self, answers: Sequence[Answer], truths: Sequence[Truth]) -> Judged:
         """By labels; of two classes, the second one is what is looked for."""
-        import numpy as np  # noqa: PLC0415 (as below)
-
-        from prumo_serve.compare.quality import Decision, Judged  # noqa: PLC0415 (only to compare)
+        from prumo_serve.compare.quality import (  # noqa: PLC0415 (only to compare)
+            Decision,
+            Judged,
+            patients_of,
+        )
 
         predicted = np.array([answer.place for answer in answers], dtype=np.intp)
         true = np.array([truth.place for truth in truths], dtype=np.intp)
@@ -144,7 +146,7 @@ class Classification(Task):
         decision = None
         if probabilities.shape[1] == _TWO:
             decision = Decision(predicted == 1, true == 1, probabilities[:, 1])
-        return Judged.of(predicted, true, probabilities, truths, decision=decision)
+        return Judged(predicted, true, probabilities, patients_of(truths), decision)
 
 
 TASK = Classification()

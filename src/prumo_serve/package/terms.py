@@ -38,7 +38,7 @@ class PackageRequest:
     labels: tuple[str, ...] = ()
     size_pixels: int | None = None
     """Side of the square that the network takes, where it would take any."""
-    normalization: str = ""
+    normalization: str | None = None
     layout: Layout | None = None
     fit: Fit | None = None
     points: tuple[str, ...] = ()
@@ -56,9 +56,7 @@ def agreed_terms(source: Source, request: PackageRequest) -> ModelMetadata:
     task = metadata.task or request.task or "classification"
     meaning = task_named(task)
     labels = metadata.labels or request.labels or meaning.labels
-    normalization = (
-        metadata.normalization if metadata.normalization is not None else request.normalization
-    )
+    normalization = metadata.normalization or request.normalization or ""
     points, point = _points(metadata, request)
     missing = {}
     if not labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.table import Table
@@ -15,7 +15,7 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
 from prumo.exit_codes import ExitCode
 from prumo.plugins import RUNTIMES, TASKS
-from prumo_serve.manifest import NORMALIZATIONS, Layout, RuntimeName
+from prumo_serve.manifest import NORMALIZATIONS, Layout
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
 from prumo_serve.package.making import given_card, make_package
@@ -47,10 +47,12 @@ Examples:
     "--labels",
     default="",
     metavar="A,B,C|FILE",
+    callback=lambda _context, _option, text: given_labels(text),
     help="Its classes in the order of its outputs, or a file with one in each line.",
 )
 @click.option(
     "--size",
+    "size_pixels",
     type=click.IntRange(1, 4096),
     metavar="PIXELS",
     help="Side of the images that it takes, where it would take any.",
@@ -58,7 +60,6 @@ Examples:
 @click.option(
     "--normalization",
     type=click.Choice(list(NORMALIZATIONS)),
-    default=None,
     help="What it expects of its pixels; `inside` where its first layers see to it.",
 )
 @click.option(
@@ -82,6 +83,7 @@ Examples:
 @click.option(
     "--card",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    callback=lambda _context, _option, path: given_card(path) if path else "",
     help="A model card in Markdown.  [default: the model's own, or a short one]",
 )
 @click.option(
@@ -93,22 +95,7 @@ Examples:
 )
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
-def package_command(  # noqa: PLR0913 (one argument per option)
-    model: Path,
-    out: Path,
-    name: str,
-    task: str | None,
-    labels: str,
-    size: int | None,
-    normalization: str | None,
-    layout: Layout | None,
-    fit: Fit | None,
-    points: tuple[str, ...],
-    card: Path | None,
-    runtime: RuntimeName,
-    tag: str,
-    as_json: bool,
-) -> None:
+def package_command(model: Path, out: Path, as_json: bool, tag: str, **options: Any) -> None:  # noqa: ANN401 (click's values, checked above)
     """Pack MODEL with all that its answers depend on.
 
     MODEL is a Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2) or an ONNX
@@ -117,19 +104,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
-    request = PackageRequest(
-        name=name,
-        task=task,
-        labels=given_labels(labels),
-        size_pixels=size,
-        normalization=normalization or "",
-        layout=layout,
-        fit=fit,
-        points=points,
-        card=given_card(card) if card else "",
-        language_tag=tag,
-        runtime=runtime,
-    )
+    request = PackageRequest(language_tag=tag, **options)
     with shown_progress() as progress:
         manifest = make_package(model, request, out, progress)
     if as_json:
