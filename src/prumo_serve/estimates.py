@@ -100,12 +100,11 @@ def area_under_curve(
     area = float(wins.mean())
     method = "DeLong, logit" if patients is None else "Obuchowski by patient, logit"
     place, clusters = cluster_places(patients, len(values))
-    without_spread = Estimate(
-        area,
-        *_interval_without_spread(area, place, truths, confidence),
-        len(values),
-        "Wilson, of disjoint pairs",
-    )
+    # Without a single mistake, or with all alike, no variance is seen, but few prove little. As
+    # many pairs as the smaller class has patients share nothing with each other, and are trials.
+    pairs = min(len(np.unique(place[truths])), len(np.unique(place[~truths])))
+    ends = wilson_interval(area, pairs, confidence)
+    without_spread = Estimate(area, *ends, len(values), "Wilson, of disjoint pairs")
     if area in {0.0, 1.0}:
         return without_spread
     variance = _variance(wins - area, losses - area, place[truths], place[~truths], clusters)
@@ -150,18 +149,6 @@ def _variance(
     )
     # Where both eyes of every patient make up for each other, rounding may leave less than nothing.
     return max(0.0, variance)
-
-
-def _interval_without_spread(
-    area: float, place: NDArray[np.intp], truths: NDArray[np.bool_], confidence: float
-) -> tuple[float, float]:
-    """Without a single mistake, or with all alike, no variance is seen, but few prove little.
-
-    As many pairs as the smaller class has patients share nothing with each other, so they are as
-    many trials.
-    """
-    pairs = min(len(np.unique(place[truths])), len(np.unique(place[~truths])))
-    return wilson_interval(area, pairs, confidence)
 
 
 def cluster_places(patients: ArrayLike | None, count: int) -> tuple[NDArray[np.intp], int]:

@@ -134,8 +134,6 @@ class Task(ABC):
     outputs: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What the Open Inference Protocol gives beside `probabilities` and `label` → its datatype."""
 
-    # --- a manifest, and the images that its network takes
-
     def check(self, manifest: Manifest) -> None:
         """Raise a ValueError where a manifest makes no sense for this task."""
         del manifest
@@ -161,8 +159,6 @@ class Task(ABC):
         """What a tensor skips that an image goes through."""
         del manifest
         return "it is neither resized nor normalized."
-
-    # --- an answer
 
     @abstractmethod
     def answer(
@@ -196,8 +192,6 @@ class Task(ABC):
     def page(self, manifest: Manifest) -> TaskPage:
         """Its part of the page for people."""
 
-    # --- packages
-
     def source(self, path: Path) -> Source | None:
         """The model in a folder that this task's own tools wrote; None for any other folder.
 
@@ -219,8 +213,6 @@ class Task(ABC):
             "{name}: from a probability of {threshold:.3f} on",
             {"name": point.name, "threshold": point.threshold},
         )
-
-    # --- labelled images, and how good answers are
 
     def prepared_images(self, path: Path, manifest: Manifest) -> ImageFolder | None:
         """The images of a folder that this task's own tools prepared; None for any other folder.

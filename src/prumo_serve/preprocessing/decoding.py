@@ -95,7 +95,9 @@ def _decoded_jpeg(content: bytes, most_pixels: int) -> np.ndarray:
     with _opened(content) as picture:
         if not is_simple:
             return _upright(picture.convert("RGB"))
-        turned = _picture(simplejpeg.decode_jpeg(content, colorspace="RGB", strict=True))
+        from PIL.Image import fromarray  # noqa: PLC0415
+
+        turned = fromarray(simplejpeg.decode_jpeg(content, colorspace="RGB", strict=True))
         turned.info.update(picture.info)
         return _upright(turned)
 
@@ -145,12 +147,6 @@ def _opened(content: bytes) -> ImageFile:
     from PIL.JpegImagePlugin import JpegImageFile  # noqa: PLC0415
 
     return JpegImageFile(io.BytesIO(content))
-
-
-def _picture(pixels: np.ndarray) -> Image:
-    from PIL.Image import fromarray  # noqa: PLC0415
-
-    return fromarray(pixels)
 
 
 def _upright(picture: Image) -> np.ndarray:

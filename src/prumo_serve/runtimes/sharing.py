@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def imported(module: str, runtime: str, extra: str) -> Any:  # noqa: ANN401 (a module without types)
-    """The module of a runtime.
-
-    Raises:
-        UnavailableError: It is not installed, with the extra that brings it.
-    """
+    """The module of a runtime, or an error that names the extra which brings it."""
     try:
         return import_module(module)
     except ImportError as error:
@@ -31,36 +27,25 @@ def imported(module: str, runtime: str, extra: str) -> Any:  # noqa: ANN401 (a m
         ) from error
 
 
-@contextmanager
-def loading(path: Path, runtime: str) -> Iterator[None]:
+def loading(path: Path, runtime: str) -> AbstractContextManager[None]:
     """Whatever a runtime raises here says that the file is not a network of its kind."""
-    try:
-        yield
-    except PrumoError:
-        raise
-    except Exception as error:
-        raise InputError(
-            f"{path} is not a network that {runtime} can load: {last_line(error)}"
-        ) from error
+    return _failing(InputError, f"{path} is not a network that {runtime} can load")
+
+
+def answering(runtime: str) -> AbstractContextManager[None]:
+    """Whatever a runtime raises here says that the network has no answer."""
+    return _failing(NetworkError, f"{runtime} could not compute the network")
 
 
 @contextmanager
-def answering(runtime: str) -> Iterator[None]:
-    """Whatever a runtime raises here says that the network has no answer."""
+def _failing(kind: type[PrumoError], text: str) -> Iterator[None]:
     try:
         yield
     except PrumoError:
         raise
     except Exception as error:
-        raise NetworkError(
-            f"{runtime} could not compute the network: {last_line(error)}"
-        ) from error
-
-
-def last_line(error: BaseException) -> str:
-    """The words of an error in one line."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+        lines = str(error).strip().splitlines()
+        raise kind(f"{text}: {lines[-1].strip() if lines else type(error).__name__}") from error
 
 
 def require_outputs(wanted: Iterable[str], known: tuple[str, ...]) -> None:
@@ -91,11 +76,7 @@ class Pool(Generic[Item]):
 
     @contextmanager
     def one(self) -> Iterator[Item]:
-        """Take one; whoever comes when all are in use waits.
-
-        Raises:
-            NetworkError: The pool is closed.
-        """
+        """Take one; whoever comes when all are in use waits."""
         item = self._taken()
         try:
             yield item

@@ -251,7 +251,7 @@ async def page(request: Request) -> Response:
 def page_response(service: Service, tag: str) -> HTMLResponse:
     """The page in a language, or one that waits until the model is loaded."""
     # Templates and translations: a server that nobody looks at does without them.
-    from prumo_serve.server.page import Served, page, waiting_page  # noqa: PLC0415
+    from prumo_serve.server.page import page, waiting_page  # noqa: PLC0415
 
     status, headers = HTTPStatus.OK, dict(_PAGE_HEADERS)
     try:
@@ -260,8 +260,12 @@ def page_response(service: Service, tag: str) -> HTMLResponse:
         made, status = waiting_page(tag), HTTPStatus.SERVICE_UNAVAILABLE
         headers |= refusal.headers
     else:
-        most_bytes = service.settings.limits.body_bytes
-        made = page(Served(model.manifest, model.heat_map is not None, most_bytes), tag)
+        made = page(
+            model.manifest,
+            tag,
+            has_heat_maps=model.heat_map is not None,
+            most_bytes=service.settings.limits.body_bytes,
+        )
     headers["content-security-policy"] = made.content_security_policy
     return HTMLResponse(made.html, status, headers)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from prumo.errors import InputError
+from prumo.files import file_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,18 @@ class Source:
     metadata: ModelMetadata
     versions: dict[str, str] = field(default_factory=dict)
     """Of what wrote it."""
+
+
+def file_source(
+    path: Path,
+    kind: str,
+    versions: dict[str, str] | None = None,
+    outputs: int | None = None,
+    normalization: str | None = None,
+) -> Source:
+    """A model in one file that says no more about its own use than this."""
+    metadata = ModelMetadata(path.stem, outputs=outputs, normalization=normalization)
+    return Source(path, kind, file_sha256(path), metadata, versions or {})
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, UnavailableError
-from prumo.files import file_sha256
-from prumo_serve.source import ModelMetadata, NetworkInterface, Source, agreed_side
+from prumo_serve.source import NetworkInterface, Source, agreed_side, file_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,14 +28,7 @@ _REACHING_OUT = {"EPContext", "PythonOp", "PythonOpGrad"}
 
 def source(path: Path) -> Source:
     """The model of a file."""
-    model = checked_model(path)
-    return Source(
-        path=path,
-        format="onnx",
-        sha256=file_sha256(path),
-        metadata=ModelMetadata(name=path.stem),
-        versions=format_versions(model),
-    )
+    return file_source(path, "onnx", format_versions(checked_model(path)))
 
 
 def checked_model(path: Path) -> ModelProto:
