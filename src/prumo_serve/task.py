@@ -239,12 +239,7 @@ class Task(ABC):
 
 @cache
 def task_named(name: str) -> Task:
-    """The installed task of a name.
-
-    Raises:
-        InputError: No installed package has one.
-        PluginError: It cannot be imported, or is none.
-    """
+    """The installed task of a name."""
     found = TASKS.load(name)
     if not isinstance(found, Task):
         raise PluginError(f"the task '{name}' is no instance of prumo_serve.task.Task")

@@ -92,12 +92,7 @@ class Runtime(ABC):
 
 @cache
 def runtime_named(name: str) -> Runtime:
-    """The installed runtime plug-in of a name.
-
-    Raises:
-        InputError: No installed package has one.
-        PluginError: It cannot be imported, or is none.
-    """
+    """The installed runtime plug-in of a name."""
     found = RUNTIMES.load(name)
     if not isinstance(found, Runtime):
         raise PluginError(f"the runtime '{name}' is no instance of prumo_serve.runtimes.Runtime")
@@ -105,12 +100,7 @@ def runtime_named(name: str) -> Runtime:
 
 
 def load_network(path: Path, runtime: str, resources: Resources) -> LoadedNetwork:
-    """Load a network's file or folder; the runtime is imported only now.
-
-    Raises:
-        UnavailableError: The runtime is not installed, with how to install it.
-        InputError: The file is not a network of this runtime.
-    """
+    """Load a network's file or folder; the runtime is imported only now. See `Runtime.load`."""
     if not path.exists():
         raise InputError(f"there is no network {path}")
     network = runtime_named(runtime).load(path, resources)

@@ -53,11 +53,7 @@ class Engine:
     async def ask(
         self, images: Sequence[bytes | np.ndarray], *, heat_maps: bool = False
     ) -> list[Outcome | BadImageError]:
-        """What the network says of each image, or why that one cannot be read.
-
-        Raises:
-            Refusal: The queue is full, the time is over, or the network has failed.
-        """
+        """What the network says of each image, or why that one cannot be read; or a refusal."""
         self._reserve(len(images))
         jobs = [Job(image, heat_maps) for image in images]
         for job in jobs:
@@ -72,11 +68,7 @@ class Engine:
         return await self._outcomes(jobs)
 
     async def call(self, function: Callable[[], _Result]) -> _Result:
-        """Do something in a worker's thread that would hold up all other requests here.
-
-        Raises:
-            Refusal: The time was over before it was done.
-        """
+        """Do something in a worker's thread that would hold up all other requests here."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
         self._queue.put_call(partial(_call, function, loop, future))
@@ -145,7 +137,7 @@ class Engine:
             settle(job, Outcome(prepared, None, None, job.queue_seconds, 0.0, 0))
             return
         job.prepared = prepared
-        job.wait_again()
+        job.waits_since = perf_counter()
         self._queue.put_decoded(job)
 
     def _compute(self, jobs: Sequence[Job]) -> None:

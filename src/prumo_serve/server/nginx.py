@@ -32,7 +32,7 @@ from prumo_serve.server.refusal import (
     too_large,
     took_too_long,
 )
-from prumo_serve.server.stacks import listening_socket, report_address
+from prumo_serve.server.stacks import address_of, listening_socket, report_address
 
 if TYPE_CHECKING:
     import socket
@@ -88,7 +88,11 @@ def run(settings: Settings) -> int:
         gunicorn = _started_gunicorn(settings, folder)
         try:
             _supervise({"NGINX": nginx, "Gunicorn": gunicorn}, ending)
-            _drain(folder, ending)
+            log_event("shutting down", {"event": "draining"})
+            # Before it stops listening, it is not ready any more, and hangs up after answers.
+            (folder / DRAINING_FILE).touch()
+            ending.clear()
+            ending.wait(_GRACE_SECONDS)
         finally:
             end(nginx, _NGINX_END_SECONDS, signal.SIGQUIT, group=True)
             end(gunicorn, _GUNICORN_END_SECONDS, group=True)
@@ -111,8 +115,7 @@ def _nginx_program() -> str:
 def _started_nginx(
     program: str, settings: Settings, folder: Path, listening: socket.socket
 ) -> subprocess.Popen[str]:
-    host, port = listening.getsockname()[:2]
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    address = address_of(listening)
     configuration = folder / "nginx.conf"
     configuration.write_text(nginx_configuration(settings, folder, address), encoding="utf-8")
     words = [program, "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
@@ -173,14 +176,6 @@ def _supervise(processes: Mapping[str, subprocess.Popen[str]], ending: threading
                     f"{name} has ended with code {process.returncode}, so that nothing can be "
                     "answered any more; its log above should say why"
                 )
-
-
-def _drain(folder: Path, ending: threading.Event) -> None:
-    """Before it stops listening, say that the server is not ready, and hang up after answers."""
-    log_event("shutting down", {"event": "draining"})
-    (folder / DRAINING_FILE).touch()
-    ending.clear()
-    ending.wait(_GRACE_SECONDS)
 
 
 @contextmanager

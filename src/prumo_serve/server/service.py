@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from prumo_serve.server.boundary import ByteBudget
-from prumo_serve.server.log import LogProgress, log_event
+from prumo_serve.server.log import log_event, log_progress
 from prumo_serve.server.refusal import not_ready
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Service:
             model_files,
         )
 
-        self._package = package = open_or_package(self.settings.model, LogProgress())
+        self._package = package = open_or_package(self.settings.model, log_progress())
         # Before the network is read, so that no change falls between.
         watch = FileWatch(model_files(self.settings, package))
         served = loaded_model(package, self.settings)

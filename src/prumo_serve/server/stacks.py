@@ -119,10 +119,15 @@ def listening_socket(settings: Settings) -> socket.socket:
     return listening
 
 
+def address_of(listening: socket.socket) -> str:
+    """Host and port as in a URL."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def report_address(listening: socket.socket, settings: Settings) -> None:
     """Log where the server is reached and what its limits are."""
-    host, port = listening.getsockname()[:2]
-    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    address = f"http://{address_of(listening)}"
     limits = settings.limits
     log_event(
         f"listening at {address} ({settings.stack}), loading {settings.model}; at most "
