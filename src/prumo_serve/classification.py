@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from prumo.errors import PrumoError
 from prumo_serve.task import Answer, Task, TaskPage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from prumo.report.language import Language
     from prumo_serve.compare.quality import Judged, Truth
     from prumo_serve.manifest import Manifest, Output

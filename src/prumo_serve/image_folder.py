@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from prumo_serve.preprocessing.decoding import BadImageError, decoded
 from prumo_serve.task import MOST_PIXELS, PreparedImage, installed_tasks, preprocessing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-
     import numpy as np
 
     from prumo_serve.manifest import Manifest

@@ -13,8 +13,10 @@ A package adds one in its `pyproject.toml`, as an instance of a subclass of `Tas
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -22,9 +24,6 @@ from prumo.errors import PluginError
 from prumo.plugins import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
     from pydantic import BaseModel
 

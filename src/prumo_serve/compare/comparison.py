@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,9 +23,6 @@ from prumo_serve.package import open_or_package
 from prumo_serve.task import PreparedImage, answer, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from prumo.progress import Progress
     from prumo.statistics.interval import Ratio
     from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Quality

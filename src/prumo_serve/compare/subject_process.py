@@ -7,6 +7,7 @@ server would, so that its memory is that of the network and its runtime.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,8 +20,6 @@ from prumo.errors import PrumoError
 from prumo_serve.runtimes import Resources, load_network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo_serve.runtimes import LoadedNetwork
 
 _SEED = 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from math import ceil
 from multiprocessing import Pipe
@@ -20,9 +22,6 @@ from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_i
 from prumo.supervise.child import end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import ExitStack
-
     from prumo.progress import Progress
     from prumo.statistics.interval import Interval, Ratio
     from prumo_serve.compare.comparison import Variant

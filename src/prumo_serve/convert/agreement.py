@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -16,9 +18,6 @@ from prumo_serve.source import NetworkInterface, PackedNetwork
 from prumo_serve.task import PreparedImage, answer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from prumo.progress import Progress
     from prumo_serve.manifest import Manifest, Precision, RuntimeName
     from prumo_serve.package import Package

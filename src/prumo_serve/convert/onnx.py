@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.errors import UnavailableError
@@ -34,8 +35,6 @@ from prumo_serve.source.onnx_file import (
 from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +20,6 @@ from prumo_serve.source.onnx_file import checked_model, format_versions
 from prumo_serve.task import preprocessing, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from prumo_serve.manifest import Input, Output, Precision
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork

@@ -6,6 +6,7 @@ import hashlib
 import re
 import shlex
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,6 @@ from prumo_serve.source.onnx_file import (
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from prumo.progress import Progress
     from prumo.report.language import Language
 

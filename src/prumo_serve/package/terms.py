@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,8 +12,6 @@ from prumo_serve.manifest import NORMALIZATIONS, ImagePreprocessing, OperatingPo
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo_serve.manifest import Layout, RuntimeName
     from prumo_serve.source import ModelMetadata, Source
 

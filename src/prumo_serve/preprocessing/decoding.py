@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,8 +16,6 @@ from prumo.images import JPEG_MARK, PNG_MARK, simple_jpeg_size, with_8_bits
 from prumo.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 

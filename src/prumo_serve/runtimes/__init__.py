@@ -5,17 +5,16 @@ from __future__ import annotations
 import ctypes
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from prumo.errors import InputError, PluginError, PrumoError
 from prumo.plugins import RUNTIMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -21,9 +23,6 @@ from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
 from prumo_worker.predictor import Frame, read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources

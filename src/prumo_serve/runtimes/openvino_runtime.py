@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo_serve.runtimes import Runtime
@@ -15,9 +17,6 @@ from prumo_serve.runtimes.sharing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources

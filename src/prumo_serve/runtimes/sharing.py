@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
+from pathlib import Path
 from threading import Condition
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -11,10 +13,6 @@ import numpy as np
 
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo_serve.runtimes import NetworkError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
 
 
 def imported(module: str, runtime: str, extra: str) -> Any:  # noqa: ANN401 (a module without types)

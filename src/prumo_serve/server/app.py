@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -28,8 +29,6 @@ from prumo_serve.server.refusal import Refusal, too_large, unreadable_image, wro
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-
     from pydantic import BaseModel
     from starlette.requests import Request
 

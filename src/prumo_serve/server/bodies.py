@@ -7,6 +7,7 @@ import binascii
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -21,8 +22,6 @@ from prumo_serve.server.models import EncodedImage, EncodedInstance, Instances
 from prumo_serve.server.refusal import each, malformed, too_large, unsupported_type, wrong_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from python_multipart.multipart import MultipartCallbacks
 
     from prumo_serve.server.settings import Limits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -15,8 +16,6 @@ from prumo_serve.server.queue import Job, Outcome, RequestQueue, abandon, settle
 from prumo_serve.server.refusal import not_ready, took_too_long, waited_too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from prumo_serve.preprocessing.decoding import BadImageError
     from prumo_serve.server.model_holder import ModelHolder
     from prumo_serve.server.settings import Settings

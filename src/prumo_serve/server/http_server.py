@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,9 +23,6 @@ from prumo_serve.server.refusal import headers_too_large, malformed, too_slow
 from prumo_serve.server.settings import Limits
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-
     from starlette.applications import Starlette
     from uvicorn.config import Config
     from uvicorn.server import ServerState

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from prumo.errors import PrumoError
 from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo_serve.server.settings import LogFormat, LogLevel
 
 _LOG = logging.getLogger("prumo_serve.server")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -20,9 +22,6 @@ from prumo_serve.server.models import prediction_models
 from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork

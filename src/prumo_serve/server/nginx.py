@@ -8,10 +8,12 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
@@ -35,9 +37,6 @@ from prumo_serve.server.refusal import (
 from prumo_serve.server.stacks import address_of, listening_socket, report_address
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from prumo_serve.server.settings import Limits, Settings
 
 DRAIN_SECONDS = 20

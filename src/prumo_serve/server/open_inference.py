@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -26,8 +27,6 @@ from prumo_serve.server.refusal import (
 from prumo_serve.task import PreparedImage, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.requests import Request
 
     from prumo_serve.manifest import Manifest

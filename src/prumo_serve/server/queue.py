@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,8 +14,6 @@ from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server.refusal import queue_full, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
 
     from prumo_serve.server.settings import Settings

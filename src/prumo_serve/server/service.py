@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -13,8 +14,6 @@ from prumo_serve.server.log import log_event, log_progress
 from prumo_serve.server.refusal import not_ready
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.server.engine import Engine

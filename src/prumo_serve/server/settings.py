@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, get_args
@@ -14,8 +15,6 @@ from prumo.machine.cpu import usable_cores
 from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from prumo_serve.manifest import RuntimeName
 
 

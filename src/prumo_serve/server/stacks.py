@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
@@ -11,8 +12,6 @@ from prumo_serve.server.log import log_event, set_up_log
 from prumo_serve.server.service import Service
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo_serve.server.http_server import DrainingServer
     from prumo_serve.server.settings import Settings
 

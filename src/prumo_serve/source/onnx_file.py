@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, UnavailableError
 from prumo_serve.source import NetworkInterface, Source, agreed_side, file_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import ModuleType
-
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo_serve.manifest import Layout, Precision

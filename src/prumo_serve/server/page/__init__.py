@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,8 +20,6 @@ from prumo.version import __version__
 from prumo_serve.task import TaskPage, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo.report.language import Language
     from prumo_serve.manifest import Manifest
 
