@@ -102,7 +102,6 @@ class TaskPage:
     """JavaScript that defines the object `task`; `server/page/script/classification.js` shows what
     it must have."""
     style: str = ""
-    """More CSS."""
     footnote: str = ""
     """The name of a text that stands below the list."""
     columns: tuple[Message, ...] = ()
@@ -145,9 +144,9 @@ class Task(ABC):
 
     def preprocessing(self, wanted: Input, most_pixels: int = MOST_PIXELS) -> Preprocessing:
         """What makes images ready; here: any image in the network's size."""
-        from prumo_serve.preprocessing.image import made  # noqa: PLC0415 (it imports OpenCV)
+        from prumo_serve.preprocessing.image import ImageFitting  # noqa: PLC0415 (imports OpenCV)
 
-        return made(wanted, most_pixels)
+        return ImageFitting(wanted, most_pixels)
 
     def preprocessing_summary(self, wanted: Input) -> str:
         """What becomes of an image, as `prumo model show` says it."""

@@ -203,15 +203,12 @@ def roc_curve(probability: ArrayLike, referable: ArrayLike) -> RocCurve:
 
 
 def auc(
-    probability: ArrayLike,
-    referable: ArrayLike,
-    patients: ArrayLike | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
+    probability: ArrayLike, referable: ArrayLike, patients: ArrayLike | None = None
 ) -> Estimate:
     """How often a referable photograph has a higher probability than another, with its interval."""
     values, truths = checked_probability(probability, referable)
     require_both_classes(truths, "the area under the ROC curve")
-    return area_under_curve(values, truths, patients, confidence)
+    return area_under_curve(values, truths, patients)
 
 
 def quadratic_kappa(

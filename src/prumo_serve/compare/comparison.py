@@ -242,13 +242,7 @@ class Comparison:
 def compare(
     paths: Sequence[Path], pace: Pace, images: ImageRequest | None, progress: Progress
 ) -> Comparison:
-    """Measure models, and judge their answers where labelled images are given.
-
-    Raises:
-        InputError: A model cannot be opened, or they do not answer the same question.
-        DataError: The images cannot be used.
-        SubjectError: A network cannot be loaded or does not answer.
-    """
+    """Measure models, and judge their answers where labelled images are given."""
     with sigterm_as_interrupt(), ExitStack() as held:
         variants = opened_variants(paths, held, progress)
         labelled = _labelled(variants, images, progress)

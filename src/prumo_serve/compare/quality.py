@@ -191,7 +191,6 @@ class Quality:
     """Figures of one variant on labelled images; those that its task does not have are None."""
 
     accuracy: Estimate
-    """Of labels."""
     sensitivity: Estimate | None = None
     """Of a decision, or of the second of two classes."""
     specificity: Estimate | None = None

@@ -18,7 +18,7 @@ import numpy as np
 
 from prumo.errors import PrumoError
 from prumo.machine.kernel import descendants
-from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_interval
+from prumo.statistics.interval import geometric_mean, mean_interval
 from prumo.supervise.child import end
 
 if TYPE_CHECKING:
@@ -123,7 +123,6 @@ class Subject:
             self.close()
             raise
         self.start_seconds = perf_counter() - began
-        """From the start of the process to its first answer."""
 
     @property
     def pid(self) -> int:
@@ -253,14 +252,13 @@ class Timing:
     latency: Interval
     """Seconds for a single image: the mean over rounds of each round's median."""
     median: float
-    """Of the seconds of all answers."""
     p95: float
     images_per_second: Interval
     """With all callers at once."""
     memory: Memory
     round_medians: tuple[float, ...]
 
-    def speed_up(self, first: Timing, confidence: float = DEFAULT_CONFIDENCE) -> Ratio:
+    def speed_up(self, first: Timing, confidence: float) -> Ratio:
         """How many times as fast as another, from the rounds that both were measured in."""
         pairs = zip(first.round_medians, self.round_medians, strict=True)
         return geometric_mean([other / own for other, own in pairs], confidence)

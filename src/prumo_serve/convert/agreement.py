@@ -106,7 +106,6 @@ class Agreement:
 
     images: int
     kind: Literal["scores", "probabilities"]
-    """What is compared."""
     largest_difference: float
     """Between two numbers that should be the same."""
     allowed_difference: float | None
@@ -129,7 +128,6 @@ class ConvertedNetwork(PackedNetwork):
     """A network's files in a folder, once they answer what the original answers."""
 
     agreement: Agreement
-    """With the original."""
 
 
 class ConversionError(PrumoError):

@@ -146,7 +146,6 @@ class VariantRequest:
     target: RuntimeName
     precision: Precision = "fp32"
     calibration: Path | None = None
-    """A folder of images to learn ranges from."""
     original: Path | None = None
     """The model that a package was made of, where the package does not hold enough."""
     accept_difference: bool = False

@@ -118,12 +118,7 @@ CARD_FILE = "card.md"
 
 
 def make_package(model: Path, request: PackageRequest, out: Path, progress: Progress) -> Manifest:
-    """Package a model as a framework wrote it, and ask it once before anything is written.
-
-    Raises:
-        InputError: The model cannot be packaged, or neither it nor the request says how it is used.
-        UnavailableError: What converts or runs it is not installed.
-    """
+    """Package a model as a framework wrote it, and ask it once before anything is written."""
     if model.exists() and is_package(model):
         raise InputError(
             f"{model} is a package already: serve it as it is, see what it is with `prumo model "
@@ -198,11 +193,7 @@ _KEY_DIGITS = 16
 
 
 def packaged(path: Path, progress: Progress) -> Path:
-    """The folder of a package in the cache that holds the model at a path as it is now.
-
-    Raises:
-        InputError: It is no model, or does not tell how it is used; then how to package it.
-    """
+    """The folder of a package in the cache that holds the model at a path as it is now."""
     source = recognized(path)
     name = re.sub(r"[^\w.-]+", "-", source.metadata.name)
     out = made_folder(MODELS) / f"{name}-{_key(source)}"

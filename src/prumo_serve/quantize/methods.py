@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,10 +66,7 @@ def static_int8(
     """
     if images is None:
         raise InputError(NEEDS_IMAGES)
-    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
-        folded = Path(scratch) / "folded.onnx"
-        fold(network, folded)
-        graph = onnx.load(folded, load_external_data=False).graph
+    with _folded(network) as (folded, graph):
         quantize_static(
             folded,
             out,
@@ -103,10 +101,7 @@ def dynamic_int8(
 
     With images, a wrong mean of the scores is put right.
     """
-    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
-        folded = Path(scratch) / "folded.onnx"
-        fold(network, folded)
-        graph = onnx.load(folded, load_external_data=False).graph
+    with _folded(network) as (folded, graph):
         quantize_dynamic(
             folded,
             out,
@@ -134,10 +129,14 @@ def half_precision(
 _METHODS = {"fp16": half_precision, "int8": static_int8, "int8-dynamic": dynamic_int8}
 
 
-def fold(network: Path, out: Path) -> None:
-    """Write the network with its constants and normalizations folded into the weights."""
-    # Shapes by symbols are for language models and would need a package more.
-    quant_pre_process(network, out, skip_symbolic_shape=True)
+@contextmanager
+def _folded(network: Path) -> Iterator[tuple[Path, onnx.GraphProto]]:
+    """The network with its constants and normalizations folded into the weights."""
+    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
+        folded = Path(scratch) / "folded.onnx"
+        # Shapes by symbols are for language models and would need a package more.
+        quant_pre_process(network, folded, skip_symbolic_shape=True)
+        yield folded, onnx.load(folded, load_external_data=False).graph
 
 
 def outer_nodes(nodes: Iterable[onnx.NodeProto]) -> list[str]:
@@ -189,14 +188,9 @@ def inner_means(
     maps: Collection[str] = (),
     rows: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
-    """The mean of each channel of tensors inside a network.
+    """The mean of each channel of tensors inside a network, over batches of the same size.
 
-    Args:
-        network: An ONNX file.
-        input_tensor: What batches are given to.
-        images: The batches, all of the same size.
-        maps: Tensors of (image, channel, row, column).
-        rows: Tensors of (image, channel).
+    `maps` are tensors of (image, channel, row, column), `rows` of (image, channel).
     """
     model = onnx.load(network)
     wanted = {name: f"mean of {name}" for name in maps} | {name: name for name in rows}
@@ -247,7 +241,10 @@ def correct_biases(
     onnx.save(model, quantized)
     for node in last:
         now = inner_means(quantized, input_tensor, images, rows=scores)
-        _add_to(model, node.input[_BIAS], means[node.output[0]] - now[node.output[0]])
+        shift = means[node.output[0]] - now[node.output[0]]
+        # Whatever became of the node that uses it.
+        bias = next(one for one in model.graph.initializer if one.name == node.input[_BIAS])
+        _set(bias, numpy_helper.to_array(bias) + shift.astype(np.float32))
         onnx.save(model, quantized)
 
 
@@ -256,12 +253,6 @@ def _last_layer(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     last = [node for node in model.graph.node if node.op_type in DENSE][-1:]
     constants = {tensor.name for tensor in model.graph.initializer}
     return [node for node in last if constants.intersection(node.input[_BIAS:])]
-
-
-def _add_to(model: onnx.ModelProto, name: str, shift: np.ndarray) -> None:
-    """Add to a constant, whatever became of the node that uses it."""
-    tensor = next(tensor for tensor in model.graph.initializer if tensor.name == name)
-    _set(tensor, numpy_helper.to_array(tensor) + shift.astype(np.float32))
 
 
 def _correct_convolutions(

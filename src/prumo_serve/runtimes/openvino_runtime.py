@@ -58,18 +58,16 @@ class OpenVinoNetwork:
 
 
 def _settings(network: Any, resources: Resources) -> dict[str, object]:  # noqa: ANN401 (no types)
-    settings: dict[str, object] = {
+    note = list(PRECISION_NOTE)
+    has_note = network.has_rt_info(note)
+    return {
         "NUM_STREAMS": resources.callers,
         "INFERENCE_NUM_THREADS": resources.threads * resources.callers,
         # Two servers on one machine would be pinned to the same cores.
         "ENABLE_CPU_PINNING": False,
-    }
-    if not network.has_rt_info(list(PRECISION_NOTE)):
         # Processors with bf16 units would otherwise compute fp32 networks in bf16.
-        settings["INFERENCE_PRECISION_HINT"] = "f32"
-    else:
-        settings["INFERENCE_PRECISION_HINT"] = network.get_rt_info(list(PRECISION_NOTE)).astype(str)
-    return settings
+        "INFERENCE_PRECISION_HINT": network.get_rt_info(note).astype(str) if has_note else "f32",
+    }
 
 
 class OpenVino(Runtime):

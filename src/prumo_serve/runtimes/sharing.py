@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from pathlib import Path
 from threading import Condition
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -108,11 +108,9 @@ class Pool(Generic[Item]):
             raise
 
 
-if TYPE_CHECKING:
-    Run = Callable[[np.ndarray], Mapping[str, np.ndarray]]
-
-
-def run_in_pieces(run: Run, batch: np.ndarray, size: int | None) -> Mapping[str, np.ndarray]:
+def run_in_pieces(
+    run: Callable[[np.ndarray], Mapping[str, np.ndarray]], batch: np.ndarray, size: int | None
+) -> Mapping[str, np.ndarray]:
     """Ask with pieces of exactly that size, the last one filled up; None takes any size at once."""
     if size is None or len(batch) == size:
         return run(batch)

@@ -91,11 +91,7 @@ class _Exchange:
         self._sent_bytes = 0
 
     def read_attributes(self) -> None:
-        """Keep the caller's own header, which the answer carries back.
-
-        Raises:
-            Refusal: It is not what such a header may be, and is not given back.
-        """
+        """Keep the caller's own header, which the answer carries back; refuse a wrong one."""
         if self._scope["path"] != _ECHOING_PATH:
             return
         found = [value for name, value in self._scope["headers"] if name == _ATTRIBUTES]

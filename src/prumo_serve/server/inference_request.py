@@ -130,11 +130,7 @@ def _input_model(
 
 
 def tensor_request(body: bytes, form: ModelForm) -> TensorRequest:
-    """What the body of a request asks for.
-
-    Raises:
-        Refusal: It is not an inference request, or not one for this model.
-    """
+    """What the body of a request asks for, if it is one for this model."""
     try:
         asked = inference_request(form).model_validate(parsed_json(body))
     except ValidationError as error:

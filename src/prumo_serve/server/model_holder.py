@@ -45,7 +45,6 @@ class ServedModel:
     """None where the package has none, or the settings want none."""
     preprocessing: Preprocessing
     predictions: PredictionModels
-    """What its answers look like."""
 
     @property
     def manifest(self) -> Manifest:
@@ -73,11 +72,7 @@ class ServedModel:
         return outputs[output], found
 
     def warm(self) -> None:
-        """Ask for a first answer, which is slower than all others, before anybody waits for it.
-
-        Raises:
-            ScoresError: The network does not give what its manifest says.
-        """
+        """Ask for a first answer, which is slower than all others, before anybody waits for it."""
         wanted = self.manifest.input
         image = np.zeros((1, *wanted.shape), wanted.dtype)
         scores, _ = self.scores(image, [self.heat_map is not None])
@@ -91,11 +86,7 @@ class ServedModel:
 
 
 def loaded_model(package: Package, settings: Settings) -> ServedModel:
-    """Load the networks of a package and warm them.
-
-    Raises:
-        PrumoError: Whatever is wrong with them.
-    """
+    """Load the networks of a package and warm them."""
     manifest = package.manifest
     resources = Resources(threads=settings.threads, callers=settings.workers)
     with ExitStack() as opened:

@@ -206,9 +206,7 @@ class PredictionModels:
     """What `POST /invocations` and `GET /ping` answer, for one served model."""
 
     one: type[BaseModel]
-    """A prediction for one image."""
     listed: type[BaseModel]
-    """One of several predictions."""
     several: type[BaseModel]
     ready: type[BaseModel]
     name: ModelName

@@ -34,7 +34,6 @@ class Service:
         self.bodies = ByteBudget(settings.limits.waiting_bytes)
         self.is_draining = False
         self.failure: Exception | None = None
-        """Why the model could not be loaded."""
         self._began = monotonic()
         self._lock = threading.Lock()
         self._act: Callable[[Exception], None] | None = None
