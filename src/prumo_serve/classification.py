@@ -43,7 +43,11 @@ def probabilities_of(scores: np.ndarray, output: Output, labels: int) -> tuple[f
     if len(values) == 1 and output.activation == "softmax":
         raise ScoresError("the network gave one number, of which softmax always makes 1")
     if output.kind == "probabilities":
-        _require_probabilities(values)
+        if values.min(initial=0) < -_TOLERANCE or values.max(initial=0) > 1 + _TOLERANCE:
+            raise ScoresError(
+                "the network's answers are not from 0 to 1: the manifest calls them "
+                "probabilities, but they are scores"
+            )
         values = np.clip(values, 0, 1)
     else:
         values = _sigmoid(values) if output.activation == "sigmoid" else _softmax(values)
@@ -66,14 +70,6 @@ def _sigmoid(scores: np.ndarray) -> np.ndarray:
     power = np.exp(-np.abs(scores))
     probabilities: np.ndarray = np.where(scores >= 0, 1, power) / (1 + power)
     return probabilities
-
-
-def _require_probabilities(values: np.ndarray) -> None:
-    if values.min(initial=0) < -_TOLERANCE or values.max(initial=0) > 1 + _TOLERANCE:
-        raise ScoresError(
-            "the network's answers are not from 0 to 1: the manifest calls them probabilities, "
-            "but they are scores"
-        )
 
 
 _TWO = 2

@@ -27,6 +27,8 @@ from prumo_serve.task import task_named
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"
 """The SHA-256 of every image that a model was made from, one in each line."""
+HEAT_MAP_TENSOR = "heat_map"
+"""What the small network beside a network calls the map that it makes."""
 FORMAT = 1
 
 RuntimeName = str

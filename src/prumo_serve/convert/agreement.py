@@ -12,7 +12,7 @@ import numpy as np
 
 from prumo.errors import InputError, PrumoError, StorageError
 from prumo_serve.estimates import wilson_interval
-from prumo_serve.manifest import HeatMap, NetworkFile
+from prumo_serve.manifest import HEAT_MAP_TENSOR, HeatMap, NetworkFile
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source import NetworkInterface, PackedNetwork
 from prumo_serve.task import PreparedImage, answer
@@ -33,7 +33,6 @@ NETWORK_FILES: dict[RuntimeName, str] = {
 }
 """Where a package keeps its network."""
 HEAT_MAP_FILE = "heat_map.onnx"
-HEAT_MAP_TENSOR = "heat_map"
 SHOWS_LITTLE = "the original answers all images alike, so this shows little"
 
 _ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}

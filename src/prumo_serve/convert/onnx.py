@@ -16,13 +16,13 @@ from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo_serve.convert.agreement import (
     HEAT_MAP_FILE,
-    HEAT_MAP_TENSOR,
     NETWORK_FILES,
     ConversionError,
     Draft,
     NetworkFacts,
     answers_of,
 )
+from prumo_serve.manifest import HEAT_MAP_TENSOR
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
 from prumo_serve.source import FORMATS
 from prumo_serve.source.onnx_file import (

@@ -37,7 +37,7 @@ from prumo_serve.source import recognized
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Difference, Draft
-    from prumo_serve.manifest import HeatMap, Manifest, NetworkFile, Precision, RuntimeName
+    from prumo_serve.manifest import Manifest, NetworkFile, Precision, RuntimeName
     from prumo_serve.quantize.calibration import CalibrationImages
     from prumo_serve.source import Source
 
@@ -227,22 +227,19 @@ def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Man
     manifest = package.manifest
     for name in {manifest.card, SEEN_FILE} & manifest.files.keys():
         shutil.copyfile(package.folder / name, content / name)
+    heat_map = network.heat_map
+    if heat_map is None and manifest.heat_map is not None:
+        # A network keeps all its outputs under their names.
+        heat_map = manifest.heat_map
+        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
     tensor = {"tensor": network.interface.input_tensor}
     output = {"tensor": network.interface.output_tensor}
     return manifest.model_copy(
         update={
             "network": network.network,
-            "heat_map": network.heat_map or _kept_heat_map(package, content),
+            "heat_map": heat_map,
             "input": manifest.input.model_copy(update=tensor),
             "output": manifest.output.model_copy(update=output),
             "versions": {**manifest.versions, **network.versions, "prumo": __version__},
         }
     )
-
-
-def _kept_heat_map(package: Package, content: Path) -> HeatMap | None:
-    """The package's own: a network keeps all its outputs under their names."""
-    heat_map = package.manifest.heat_map
-    if heat_map is not None:
-        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
-    return heat_map

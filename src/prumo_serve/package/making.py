@@ -7,6 +7,7 @@ import re
 import shlex
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,9 +197,14 @@ def packaged(path: Path, progress: Progress) -> Path:
     """The folder of a package in the cache that holds the model at a path as it is now."""
     source = recognized(path)
     name = re.sub(r"[^\w.-]+", "-", source.metadata.name)
-    out = made_folder(MODELS) / f"{name}-{_key(source)}"
-    if _is_whole(out):
-        return out
+    # Another one for everything that would make another package.
+    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.metadata}"
+    key = hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
+    out = made_folder(MODELS) / f"{name}-{key}"
+    if out.is_dir():
+        with suppress(InputError):
+            open_package(out)
+            return out
     _require_described(source, path)
     # What was tampered with or half removed is made again.
     discard(out, MANIFEST_FILE)
@@ -226,19 +232,3 @@ def _require_described(source: Source, path: Path) -> None:
             "then give model.tar.gz in its place, as in\n"
             "  prumo serve model.tar.gz"
         ) from None
-
-
-def _key(source: Source) -> str:
-    """Another one for everything that would make another package."""
-    content = f"{__version__}\n{source.format}\n{source.sha256}\n{source.metadata}"
-    return hashlib.sha256(content.encode()).hexdigest()[:_KEY_DIGITS]
-
-
-def _is_whole(folder: Path) -> bool:
-    if not folder.is_dir():
-        return False
-    try:
-        open_package(folder)
-    except InputError:
-        return False
-    return True

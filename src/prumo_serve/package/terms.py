@@ -121,22 +121,18 @@ def _points(
     for text in request.points:
         name, equals, threshold = text.partition("=")
         if equals:
-            points[name] = _point(name, threshold)
+            try:
+                points[name] = OperatingPoint(name=name, threshold=float(threshold))
+            except ValueError:
+                raise InputError(
+                    f"--point {text}: give a name without slashes, and as the threshold a "
+                    "probability from 0 to 1"
+                ) from None
         elif name not in points:
             known = did_you_mean(name, points) if points else "give a threshold too: NAME=0.5"
             raise InputError(f"the model has no operating point '{name}': {known}")
         names.append(name)
     return tuple(points.values()), names[0] if names else metadata.point
-
-
-def _point(name: str, threshold: str) -> OperatingPoint:
-    try:
-        return OperatingPoint(name=name, threshold=float(threshold))
-    except ValueError:
-        raise InputError(
-            f"--point {name}={threshold}: give a name without slashes, and as the threshold a "
-            "probability from 0 to 1"
-        ) from None
 
 
 def given_labels(text: str) -> tuple[str, ...]:

@@ -59,9 +59,12 @@ def decoded(content: bytes, most_pixels: int) -> np.ndarray:
     pixels counts, as in the readers of Keras, TensorFlow and torchvision.
     """
     with _reasons():
-        if content.startswith(PNG_MARK):
-            return _decoded_png(content, most_pixels)
-        return _decoded_jpeg(content, most_pixels)
+        if not content.startswith(PNG_MARK):
+            return _decoded_jpeg(content, most_pixels)
+        with _opened(content) as picture:
+            check_size(*picture.size, most_pixels)
+            picture.load()
+            return _upright(with_8_bits(picture).convert("RGB"))
 
 
 def check_header(content: bytes, most_pixels: int) -> None:
@@ -128,13 +131,6 @@ def _check_scans(content: bytes) -> None:
         raise BadImageError(
             Message("has more than {most} scans, which no camera writes", {"most": _MOST_SCANS})
         )
-
-
-def _decoded_png(content: bytes, most_pixels: int) -> np.ndarray:
-    with _opened(content) as picture:
-        check_size(*picture.size, most_pixels)
-        picture.load()
-        return _upright(with_8_bits(picture).convert("RGB"))
 
 
 def _opened(content: bytes) -> ImageFile:

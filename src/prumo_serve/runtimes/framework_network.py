@@ -18,8 +18,7 @@ from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
 from prumo.supervise.child import end
-from prumo_serve.runtimes import NetworkError, Runtime
-from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
+from prumo_serve.runtimes import NetworkError, Runtime, closed, require_outputs, run_in_pieces
 from prumo_worker.predictor import Frame, read_frame, write_frame
 
 if TYPE_CHECKING:
@@ -46,6 +45,11 @@ class FrameworkProcess:
         self._framework = framework
         # What a framework prints is kept for the case that it dies without a word.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
+        variables = {
+            "PYTHONPATH": str(worker_path()),
+            "PYTHONNOUSERSITE": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        }
         self._process = subprocess.Popen(
             [
                 *(_interpreter(framework), "-u", "-m", "prumo_worker.predictor"),
@@ -54,7 +58,7 @@ class FrameworkProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=_variables(threads),
+            env=clean_environment() | thread_environment(threads) | variables,
             # Ctrl-C at the terminal is for the parent, which may still want answers.
             start_new_session=True,
         )
@@ -139,18 +143,6 @@ def _interpreter(framework: str) -> str:
     return str(environment.python)
 
 
-def _variables(threads: int) -> dict[str, str]:
-    return (
-        clean_environment()
-        | thread_environment(threads)
-        | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    )
-
-
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 30.0
-
-
 class FrameworkNetwork:
     """One process for all callers: they wait for one another, and each batch has all threads."""
 
@@ -200,7 +192,7 @@ class FrameworkNetwork:
 
     def _watch(self) -> None:
         """Start a process in the place of one that ends, ever more slowly while it cannot load."""
-        backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
+        backoff = Backoff()
         while not self._closing.is_set():
             self._process.wait()
             if self._closing.wait(backoff.delay()):

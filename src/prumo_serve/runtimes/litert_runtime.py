@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
-from prumo_serve.runtimes import Runtime
-from prumo_serve.runtimes.sharing import Pool, answering, imported, loading, require_outputs
+from prumo_serve.runtimes import Pool, Runtime, answering, imported, loading, require_outputs
 
 if TYPE_CHECKING:
     import numpy as np

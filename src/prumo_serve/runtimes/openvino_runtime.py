@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prumo_serve.runtimes import Runtime
-from prumo_serve.runtimes.sharing import (
+from prumo_serve.runtimes import (
     Pool,
+    Runtime,
     answering,
     imported,
     loading,

@@ -19,20 +19,20 @@ from starlette.routing import Route
 
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, Language, english, language
-from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
+from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server import open_inference
 from prumo_serve.server.bodies import images_in
 from prumo_serve.server.boundary import Boundary, read_body
 from prumo_serve.server.metrics import CONTENT_TYPE
 from prumo_serve.server.models import ErrorDetail, ListedError, ModelResponse, Timings, TotalTimings
-from prumo_serve.server.refusal import Refusal, too_large, unreadable_image, wrong_values
+from prumo_serve.server.refusal import Refusal, refused_image, wrong_values
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from starlette.requests import Request
 
-    from prumo_serve.server.bodies import BodyImage, BodyImages
+    from prumo_serve.server.bodies import BodyImage
     from prumo_serve.server.engine import Engine
     from prumo_serve.server.model_holder import ServedModel
     from prumo_serve.server.queue import Outcome
@@ -87,7 +87,10 @@ async def invoke(request: Request) -> ModelResponse:
     options = await request_options(request.query_params, engine)
     with service.bodies.share() as take:
         body = await read_body(request, service.settings.limits, take)
-        given = await _images(request, body, engine, service)
+        content_type = request.headers.get("content-type", "")
+        read = partial(images_in, body, content_type, service.settings.limits)
+        # An encoded image is the body itself; all other bodies take time to be read.
+        given = read() if content_type.startswith("image/") else await engine.call(read)
         contents = [image.content for image in given.images]
         outcomes = await engine.ask(contents, heat_maps=options.heat_map)
     if given.is_list:
@@ -98,7 +101,9 @@ async def invoke(request: Request) -> ModelResponse:
         several = service.model.predictions.several
         latencies = _latencies(outcomes, began)
         return ModelResponse(several.model_construct(predictions=found, **latencies))
-    outcome = _readable(outcomes[0], options.language)
+    outcome = outcomes[0]
+    if isinstance(outcome, BadImageError):
+        raise refused_image(outcome.kind, options.language.say(outcome.sentence))
     fields = await _fields(outcome, options, service)
     latencies = _latencies([outcome], began)
     timings = TotalTimings.model_construct(
@@ -121,13 +126,6 @@ async def request_options(query: Mapping[str, str], engine: Engine) -> RequestOp
     return RequestOptions(chosen, _BOOLEANS[heat_map])
 
 
-async def _images(request: Request, body: bytes, engine: Engine, service: Service) -> BodyImages:
-    content_type = request.headers.get("content-type", "")
-    read = partial(images_in, body, content_type, service.settings.limits)
-    # An encoded image is the body itself; all other bodies take time to be read.
-    return read() if content_type.startswith("image/") else await engine.call(read)
-
-
 async def _listed(
     image: BodyImage, outcome: Outcome | BadImageError, options: RequestOptions, service: Service
 ) -> BaseModel:
@@ -140,14 +138,6 @@ async def _listed(
     fields = await _fields(outcome, options, service)
     timings = Timings.model_construct(**_timings(outcome))
     return service.model.predictions.listed.model_construct(**name, **fields, timings=timings)
-
-
-def _readable(outcome: Outcome | BadImageError, language: Language) -> Outcome:
-    if isinstance(outcome, TooManyPixelsError):
-        raise too_large(language.say(outcome.sentence))
-    if isinstance(outcome, BadImageError):
-        raise unreadable_image(language.say(outcome.sentence))
-    return outcome
 
 
 async def _fields(outcome: Outcome, options: RequestOptions, service: Service) -> dict[str, Any]:

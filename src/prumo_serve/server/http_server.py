@@ -13,6 +13,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
@@ -111,14 +112,12 @@ class DrainingServer(uvicorn.Server):
         for listening in sockets:
             listening.close()
         loop = asyncio.get_running_loop()
+        kind = cast("type[BoundedProtocol]", self.config.http_protocol_class)
+        make = partial(kind, self.config, self.server_state, self.lifespan.state)
         for connection in waiting:
-            await loop.connect_accepted_socket(self._protocol, connection)
+            await loop.connect_accepted_socket(make, connection)
         if waiting:
             await asyncio.sleep(_ARRIVAL_SECONDS)
-
-    def _protocol(self) -> asyncio.Protocol:
-        make = cast("type[BoundedProtocol]", self.config.http_protocol_class)
-        return make(self.config, self.server_state, self.lifespan.state)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if self.should_exit and number == signal.SIGINT:

@@ -15,7 +15,7 @@ import numpy as np
 
 from prumo.backoff import Backoff
 from prumo_serve.classification import probabilities_of
-from prumo_serve.manifest import MANIFEST_FILE
+from prumo_serve.manifest import HEAT_MAP_TENSOR, MANIFEST_FILE
 from prumo_serve.package.archive import require_unchanged
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.server.models import prediction_models
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("prumo_serve.server")
-HEAT_MAP_OUTPUT = "heat_map"
-"""What the small network beside a network calls the map that it makes."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +63,9 @@ class ServedModel:
         if not wanted or self.heat_map is None or described is None:
             return self.network.run(batch, [output])[output], [None] * len(batch)
         outputs = self.network.run(batch, [output, described.features])
-        heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_OUTPUT])
+        heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_TENSOR])
         found: list[np.ndarray | None] = [None] * len(batch)
-        for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_OUTPUT], strict=True):
+        for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_TENSOR], strict=True):
             found[number] = heat_map
         return outputs[output], found
 
@@ -93,8 +91,10 @@ def loaded_model(package: Package, settings: Settings) -> ServedModel:
         runtime = settings.runtime or manifest.network.runtime
         network = load_network(package.network_path, runtime, resources)
         opened.callback(network.close)
-        heat_map = _heat_map(package, resources) if settings.heat_maps else None
-        if heat_map:
+        heat_map, described = None, manifest.heat_map
+        if settings.heat_maps and described is not None:
+            path = package.folder / described.network.file
+            heat_map = load_network(path, described.network.runtime, resources)
             opened.callback(heat_map.close)
         made = preprocessing(manifest, settings.limits.pixels)
         answers = prediction_models(manifest)
@@ -110,13 +110,6 @@ def model_files(settings: Settings, package: Package) -> tuple[Path, ...]:
     if settings.model.is_file():
         files.append(settings.model)
     return tuple(files)
-
-
-def _heat_map(package: Package, resources: Resources) -> LoadedNetwork | None:
-    path, described = package.heat_map_path, package.manifest.heat_map
-    if path is None or described is None:
-        return None
-    return load_network(path, described.network.runtime, resources)
 
 
 class ModelHolder:
@@ -157,10 +150,13 @@ class ModelHolder:
 
     def _reload_until_loaded(self) -> None:
         # A process that dies at once must not be started all the time.
-        backoff = Backoff(first_seconds=0.5, longest_seconds=30.0)
+        backoff = Backoff()
         while not self._is_closed.wait(backoff.delay()):
+            package = self.current.package
             try:
-                loaded = self._loaded_unchanged()
+                # Another model must not take its place unnoticed.
+                require_unchanged(package.folder, package.manifest, package.folder)
+                loaded = loaded_model(package, self._settings)
             except Exception as error:  # noqa: BLE001 (it is tried again until the server ends)
                 _LOG.error("the network cannot be loaded again: %s", error)
                 continue
@@ -169,12 +165,6 @@ class ModelHolder:
             _LOG.warning("the network has been loaded again")
             failed.close_networks()
             return
-
-    def _loaded_unchanged(self) -> ServedModel:
-        package = self.current.package
-        # Another model must not take its place unnoticed.
-        require_unchanged(package.folder, package.manifest, package.folder)
-        return loaded_model(package, self._settings)
 
 
 _LEAST_SECONDS_BETWEEN = 1.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -12,15 +13,14 @@ from starlette.routing import Route
 
 from prumo.version import __version__
 from prumo_serve.classification import ScoresError
-from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
+from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server.boundary import read_body
 from prumo_serve.server.inference_request import model_form, tensor_request
 from prumo_serve.server.models import Body, ModelResponse
 from prumo_serve.server.refusal import (
     Refusal,
     each,
-    too_large,
-    unreadable_image,
+    refused_image,
     unsupported_type,
     wrong_values,
 )
@@ -202,10 +202,8 @@ def _manifest(request: Request) -> Manifest:
 
 
 def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
-    if isinstance(outcome, TooManyPixelsError):
-        raise too_large(str(outcome))
     if isinstance(outcome, BadImageError):
-        raise unreadable_image(str(outcome))
+        raise refused_image(outcome.kind, str(outcome))
     if outcome.scores is None:
         # The protocol has no word for it, and a made-up probability could be taken for one.
         raise wrong_values("an image cannot be judged; /invocations tells why")
@@ -216,15 +214,16 @@ def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
 
 
 def _output(name: str, answers: Sequence[Answer], task: Task) -> Tensor:
-    shape = [len(answers), len(answers[0].labels)] if name == "probabilities" else [len(answers)]
-    data = [value for one in answers for value in _values(name, one, task)]
-    return Tensor.model_construct(name=name, datatype=_datatype(name, task), shape=shape, data=data)
-
-
-def _values(name: str, answer: Answer, task: Task) -> Sequence[float | str | bool | None]:
+    shape = [len(answers)]
+    data: list[float | str | bool | None]
     if name == "probabilities":
-        return answer.probabilities
-    return [answer.label if name == "label" else task.output_value(name, answer)]
+        shape.append(len(answers[0].labels))
+        data = list(chain.from_iterable(one.probabilities for one in answers))
+    elif name == "label":
+        data = [one.label for one in answers]
+    else:
+        data = [task.output_value(name, one) for one in answers]
+    return Tensor.model_construct(name=name, datatype=_datatype(name, task), shape=shape, data=data)
 
 
 def _datatype(name: str, task: Task) -> str:

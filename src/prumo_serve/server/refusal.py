@@ -53,7 +53,6 @@ def each(
 _RETRY = {"retry-after": "1"}
 
 malformed = partial(Refusal, HTTPStatus.BAD_REQUEST, "malformed")
-unreadable_image = partial(Refusal, HTTPStatus.BAD_REQUEST, "unreadable_image")
 too_slow = partial(Refusal, HTTPStatus.REQUEST_TIMEOUT, "too_slow", headers={"connection": "close"})
 too_large = partial(Refusal, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
 unsupported_type = partial(Refusal, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_type")
@@ -70,3 +69,10 @@ waited_too_long = partial(
 """The time limit came before the request's turn."""
 took_too_long = partial(Refusal, HTTPStatus.GATEWAY_TIMEOUT, "took_too_long")
 """The time limit came while the network was computing."""
+
+
+def refused_image(kind: str, message: str) -> Refusal:
+    """An image that is too large, or that no decoder reads."""
+    if kind == "too_large":
+        return too_large(message)
+    return Refusal(HTTPStatus.BAD_REQUEST, kind, message)

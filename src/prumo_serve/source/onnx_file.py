@@ -154,6 +154,7 @@ _ACTIVATIONS: dict[str, Literal["softmax", "sigmoid"]] = {
     "Softmax": "softmax",
     "Sigmoid": "sigmoid",
 }
+_DTYPES: dict[str, Literal["float32", "uint8"]] = {"FLOAT": "float32", "UINT8": "uint8"}
 _DYNAMIC_OPERATORS = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
 _STATIC_OPERATORS = {"QuantizeLinear", "QLinearConv", "QLinearMatMul"}
 _COLOURS = 3
@@ -214,14 +215,10 @@ def _layout(shape: list[int | None], path: Path) -> Layout:
 
 
 def _dtype(value: ValueInfoProto, path: Path) -> Literal["float32", "uint8"]:
-    onnx = onnx_module()
-    kind = value.type.tensor_type.elem_type
-    if kind == onnx.TensorProto.FLOAT:
-        return "float32"
-    if kind == onnx.TensorProto.UINT8:
-        return "uint8"
-    name = onnx.TensorProto.DataType.Name(kind)
-    raise InputError(f"{path} takes images as {name}; float32 or uint8 are understood")
+    name = onnx_module().TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+    if name not in _DTYPES:
+        raise InputError(f"{path} takes images as {name}; float32 or uint8 are understood")
+    return _DTYPES[name]
 
 
 def _shape(value: ValueInfoProto) -> list[int | None]:

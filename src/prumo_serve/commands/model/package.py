@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import click
 from rich.table import Table
@@ -20,10 +21,6 @@ from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
 from prumo_serve.package.making import given_card, make_package
 from prumo_serve.package.terms import Fit, PackageRequest, given_labels
-
-if TYPE_CHECKING:
-    from prumo_serve.package.check import Finding
-
 
 _PACKAGE_EPILOG = """\b
 Examples:
@@ -136,12 +133,7 @@ def show_command(package: Path, with_card: bool, as_json: bool) -> None:
         elif with_card:
             click.echo(opened.card, nl=False)
         else:
-            table = Table(box=None, show_header=False)
-            table.add_column(no_wrap=True)
-            table.add_column(overflow="fold")
-            for name, text in shown_rows(opened):
-                table.add_row(Text(name), Text(text))
-            table_console().print(table)
+            _print_rows([(Text(name), Text(text)) for name, text in shown_rows(opened)])
 
 
 _CHECK_EPILOG = """\b
@@ -167,17 +159,18 @@ def check_command(package: Path, as_json: bool) -> None:
         document = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
         print_json(document)
     else:
-        table_console().print(_findings_table(findings))
+        marks = {True: Text("ok", "green"), False: Text("WRONG", "bold red")}
+        _print_rows([(marks[one.passed], Text(one.subject), Text(one.told)) for one in findings])
     if not passed:
         sys.exit(ExitCode.FINDINGS)
 
 
-def _findings_table(findings: tuple[Finding, ...]) -> Table:
+def _print_rows(rows: Sequence[tuple[Text, ...]]) -> None:
+    """The last column is folded where it has to be, the others never."""
     table = Table(box=None, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
+    for _ in rows[0][1:]:
+        table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for finding in findings:
-        mark = Text("ok", "green") if finding.passed else Text("WRONG", "bold red")
-        table.add_row(mark, Text(finding.subject), Text(finding.told))
-    return table
+    for row in rows:
+        table.add_row(*row)
+    table_console().print(table)
