@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -69,7 +70,7 @@ def test_every_variant_is_measured_in_its_own_process(colours: Comparison) -> No
         assert 0 < timing.latency.mean < timing.start.mean
         assert timing.median <= timing.p95
         assert timing.images_per_second.mean > 0
-        assert timing.memory.peak >= timing.memory.resident > 10 * 2**20
+        assert timing.peak_bytes >= timing.resident_bytes > 10 * 2**20
         assert 0 < row.network_bytes < 10_000
 
 
@@ -248,7 +249,7 @@ def test_a_process_that_dies_while_it_is_measured_is_an_error(tmp_path: Path) ->
     write_colour_package(tmp_path / "colours")
     with open_package(tmp_path / "colours") as package:
         variant = Variant("colours", tmp_path / "colours", package)
-        with Subject(variant, threads=1, callers=1) as subject:
+        with closing(Subject(variant, threads=1, callers=1)) as subject:
             os.kill(subject.pid, signal.SIGKILL)
 
             with pytest.raises(SubjectError, match="out of memory"):

@@ -16,7 +16,7 @@ from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
 from prumo_retina.model import Seen, write_seen
 from prumo_retina.task import FundusPreprocessing
-from prumo_serve.package.terms import given_labels
+from prumo_serve.package.making import given_labels
 from prumo_serve.source import recognized
 from prumo_serve.source.onnx_file import checked_model, format_versions, interface, write_one_file
 from prumo_serve.source.pytorch_export import require_harmless, write_harmless

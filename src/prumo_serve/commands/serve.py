@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -21,6 +22,9 @@ Examples:
   prumo serve model.tar.gz --stack nginx --workers 4 --port 9000
   docker run IMAGE serve
 """
+
+
+_count = partial(click.option, type=click.IntRange(1, 1024), metavar="N")
 
 
 @in_section("Models and endpoints")
@@ -44,23 +48,17 @@ Examples:
     show_default=True,
     help="; ".join(f"{name}: {text}" for name, text in STACKS.items()) + ".",
 )
-@click.option(
+@_count(
     "--workers",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="That compute at the same time.  [default: SAGEMAKER_MODEL_SERVER_WORKERS, or "
     "MODEL_SERVER_WORKERS, or one for each core]",
 )
-@click.option(
+@_count(
     "--threads",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="Runtime threads per worker.  [default: cores / workers]",
 )
-@click.option(
+@_count(
     "--max-batch",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="Most images that are computed together.  [default: two for each of a worker's threads]",
 )
 @click.option(

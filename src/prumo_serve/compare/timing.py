@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import ceil
 from multiprocessing import Pipe
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 _KIBIBYTE = 1024
 _END_SECONDS = 10.0
 _STANDARD_ERROR = 2
-ROUNDS = 10
-STARTS = 3
 _TURN_SECONDS = 0.4
 _FEWEST_ANSWERS = 5
 _MOST_ANSWERS = 200
@@ -70,13 +68,15 @@ class _Turns:
     def timing(self, start_seconds: Sequence[float]) -> Timing:
         medians = [median(seconds) for seconds in self._rounds]
         everything = np.concatenate(self._rounds)
+        pids = [self._subject.pid, *descendants(self._subject.pid)]
         return Timing(
             start=mean_interval(start_seconds, is_amount=True),
             latency=mean_interval(medians, is_amount=True),
             median=float(np.median(everything)),
             p95=float(np.quantile(everything, 0.95)),
             images_per_second=mean_interval(self._rates, is_amount=True),
-            memory=read_memory(self._subject.pid),
+            resident_bytes=sum(_bytes(pid, "VmRSS") for pid in pids),
+            peak_bytes=sum(_bytes(pid, "VmHWM") for pid in pids),
             round_medians=tuple(medians),
         )
 
@@ -94,14 +94,14 @@ def started_subjects(
             subject = Subject(variant, pace.threads, pace.callers)
             taken.append(subject.start_seconds)
             if is_last:
-                alive.append(subjects.enter_context(subject))
+                alive.append(subjects.enter_context(closing(subject)))
             else:
                 subject.close()
     return alive, seconds
 
 
 class Subject:
-    """Starts the process and waits for its first answer; ends it on leaving."""
+    """Starts the process and waits for its first answer; `close` ends it."""
 
     def __init__(self, variant: Variant, threads: int, callers: int) -> None:
         self._variant = variant
@@ -149,12 +149,6 @@ class Subject:
         self._connection.close()
         end(self._process, _END_SECONDS, None)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def _ask(self, name: str, argument: object) -> Any:  # noqa: ANN401 (whatever the order gives)
         try:
             self._connection.send((name, argument))
@@ -195,30 +189,12 @@ def _range(wanted: Input) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """In bytes of RSS, summed over processes.
+def _bytes(pid: int, key: str) -> int:
+    """Of RSS, now or at most; 0 where the process has gone meanwhile.
 
     Not PSS, which parts a library among all that use it: it would tell less of a variant, the more
     others of the same runtime are measured beside it.
     """
-
-    resident: int
-    peak: int
-    """The most that each process has had, so perhaps more than all had at one moment."""
-
-
-def read_memory(pid: int) -> Memory:
-    """What a process and those below it hold now, and have held at most."""
-    pids = [pid, *descendants(pid)]
-    return Memory(
-        resident=sum(_bytes(pid, "VmRSS") for pid in pids),
-        peak=sum(_bytes(pid, "VmHWM") for pid in pids),
-    )
-
-
-def _bytes(pid: int, key: str) -> int:
-    """0 where the process has gone meanwhile."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -235,8 +211,8 @@ class SubjectError(PrumoError):
 class Pace:
     """How variants are measured."""
 
-    rounds: int = ROUNDS
-    starts: int = STARTS
+    rounds: int = 10
+    starts: int = 3
     threads: int = 1
     """That a runtime computes one answer with."""
     callers: int = 1
@@ -255,7 +231,10 @@ class Timing:
     p95: float
     images_per_second: Interval
     """With all callers at once."""
-    memory: Memory
+    resident_bytes: int
+    """Of the process and those below it."""
+    peak_bytes: int
+    """The most that each of them has had, so perhaps more than all had at one moment."""
     round_medians: tuple[float, ...]
 
     def speed_up(self, first: Timing, confidence: float) -> Ratio:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from prumo_serve.source.onnx_file import (
     checked_model,
     format_versions,
     interface,
+    nodes_below,
     onnx_module,
     write_one_file,
 )
@@ -110,7 +112,7 @@ def rename_by_use(model: ModelProto) -> None:
     weights = _Weights(graph)
     for number, node in enumerate(graph.node):
         node.name = f"{node.op_type}_{number}"
-        for name in _used(node):
+        for name in chain.from_iterable(inner.input for inner in nodes_below([node])):
             if name in weights.same and name not in names:
                 names[name] = weights.named(name)
         for place, name in enumerate(node.output):
@@ -156,15 +158,6 @@ def _forget_notes(
 ) -> None:
     part.ClearField("doc_string")
     part.ClearField("metadata_props")
-
-
-def _used(node: NodeProto) -> list[str]:
-    """What a node takes, also through the graphs inside of it."""
-    used = list(node.input)
-    for attribute in node.attribute:
-        for graph in [attribute.g, *attribute.graphs]:
-            used += [name for inner in graph.node for name in _used(inner)]
-    return used
 
 
 def _rename(node: NodeProto, names: dict[str, str]) -> None:

@@ -83,17 +83,16 @@ _TYPES = {
 
 def require_known(name: str, shown: Path) -> None:
     """Refuse a file that no package has: one that could run, or that nobody asked for."""
-    if _KNOWN.fullmatch(name) and PurePosixPath(name).suffix not in _CODE:
-        return
     if PurePosixPath(name).suffix in _CODE:
         raise InputError(
             f"{shown} has {name!r} in it, which can run code when it is opened; a package holds "
             "only networks in the format of a runtime"
         )
-    raise InputError(
-        f"{shown} has {name!r} in it, which is no part of a package; take it out or pack the model "
-        "again with `prumo model package`"
-    )
+    if not _KNOWN.fullmatch(name):
+        raise InputError(
+            f"{shown} has {name!r} in it, which is no part of a package; take it out or pack the "
+            "model again with `prumo model package`"
+        )
 
 
 def listed_files(folder: Path, shown: Path) -> list[str]:

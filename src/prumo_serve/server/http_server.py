@@ -25,8 +25,6 @@ from prumo_serve.server.settings import Limits
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
-    from uvicorn.config import Config
-    from uvicorn.server import ServerState
 
     from prumo_serve.server.refusal import Refusal
     from prumo_serve.server.service import Service
@@ -180,18 +178,10 @@ class BoundedProtocol(HttpToolsProtocol):
     limits = Limits()
     """`bounded_protocol` makes a class with others."""
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self._is_in_headers = False
-        self._header_bytes = 0
-        self._is_refused = False
-        self._timer: asyncio.TimerHandle | None = None
+    _is_in_headers = False
+    _header_bytes = 0
+    _is_refused = False
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Wait for a first request, but not for ever."""

@@ -27,7 +27,10 @@ def set_up_log(log_format: LogFormat, level: LogLevel) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLine() if log_format == "json" else PlainLine())
     # Uvicorn's own lines would say the same again; what it calls an error is a defect.
-    levels = {_LOG: level.upper(), logging.getLogger("uvicorn"): logging.ERROR}
+    levels: dict[logging.Logger, int | str] = {
+        _LOG: level.upper(),
+        logging.getLogger("uvicorn"): logging.ERROR,
+    }
     for logger, least in levels.items():
         logger.handlers = [handler]
         logger.propagate = False

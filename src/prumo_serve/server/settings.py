@@ -125,11 +125,7 @@ class Flags:
 
 
 def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
-    """The settings that both together mean.
-
-    Raises:
-        InputError: A variable has a value that it cannot have; it is named.
-    """
+    """The settings that both together mean."""
     model = flags.model or Path(environment.get("SM_MODEL_DIR") or CONTAINER_MODEL)
     in_container = flags.model is None or model == CONTAINER_MODEL
     workers, threads = _shares(flags, environment)

@@ -27,11 +27,7 @@ _GZIP = b"\x1f\x8b"
 
 
 def run_stack(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code.
-
-    Raises:
-        PrumoError: It cannot be started, or the model cannot be served.
-    """
+    """Serve until SIGTERM or SIGINT; the exit code."""
     _require_model(settings.model)
     if settings.stack == "lean":
         return _run_lean(settings)

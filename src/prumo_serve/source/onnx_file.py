@@ -114,17 +114,18 @@ def _require_near_data(model: ModelProto, path: Path) -> None:
 
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    yield from _nodes_below(model.graph.node)
+    yield from nodes_below(model.graph.node)
     for function in model.functions:
-        yield from _nodes_below(function.node)
+        yield from nodes_below(function.node)
 
 
-def _nodes_below(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+def nodes_below(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes and those of the graphs inside of them."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
             for graph in [attribute.g, *attribute.graphs]:
-                yield from _nodes_below(graph.node)
+                yield from nodes_below(graph.node)
 
 
 def _tensors(model: ModelProto) -> Iterator[TensorProto]:

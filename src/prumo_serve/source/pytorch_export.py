@@ -74,7 +74,7 @@ def write_harmless(path: Path, out: Path) -> None:
             if _EXAMPLES.fullmatch(name):
                 copy.writestr(entry, b"")
             elif name in documents:
-                dropped = {"guards_code": []} if _GRAPH.fullmatch(name) else {}
+                dropped: dict[str, Any] = {"guards_code": []} if _GRAPH.fullmatch(name) else {}
                 copy.writestr(entry, json.dumps(documents[name] | dropped))
             else:
                 with archive.open(name) as part, copy.open(entry, "w", force_zip64=True) as file:

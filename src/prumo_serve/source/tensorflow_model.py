@@ -43,7 +43,13 @@ _NORMALIZING_CLASSES = {"Rescaling", "Normalization"}
 def keras_source(path: Path) -> Source:
     """The model of a `.keras` archive or of an older HDF5 file."""
     if path.suffix != _ARCHIVE_ENDING:
-        return _of_hdf5(path)
+        # Keras itself looks through the description: it opens such a file in its safe mode.
+        with path.open("rb") as file:
+            if file.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
+                raise InputError(
+                    f"{path} is no HDF5 file, as models of older versions of Keras are"
+                )
+        return file_source(path, "keras")
     documents = _documents(path)
     configuration = documents[_CONFIGURATION]
     for part in _parts(configuration):
@@ -58,14 +64,6 @@ def keras_source(path: Path) -> Source:
         normalization=INSIDE if normalizes else None,
         outputs=_outputs(configuration),
     )
-
-
-def _of_hdf5(path: Path) -> Source:
-    """An older file, whose description Keras itself looks through: it opens it in its safe mode."""
-    with path.open("rb") as file:
-        if file.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
-            raise InputError(f"{path} is no HDF5 file, as models of older versions of Keras are")
-    return file_source(path, "keras")
 
 
 def _documents(path: Path) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from prumo.plugins import RUNTIMES, TASKS
 from prumo_serve.manifest import NORMALIZATIONS, Layout
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
-from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Fit, PackageRequest, given_labels
+from prumo_serve.package.making import Fit, PackageRequest, given_card, given_labels, make_package
 
 _PACKAGE_EPILOG = """\b
 Examples:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -13,7 +14,7 @@ from prumo.machine.cpu import read_cpu
 from prumo_serve.compare.comparison import compare
 from prumo_serve.compare.quality import ALL, ImageRequest
 from prumo_serve.compare.report import comparison_document, print_comparison
-from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
+from prumo_serve.compare.timing import Pace
 from prumo_serve.convert.variant import PRECISIONS, VariantRequest, make_variant
 from prumo_serve.manifest import Precision
 
@@ -125,6 +126,9 @@ Examples:
 """
 
 
+_count = partial(click.option, type=click.IntRange(min=1), show_default=True, metavar="N")
+
+
 @click.command(epilog=_COMPARE_EPILOG)
 @click.argument(
     "models", metavar="MODEL...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -148,30 +152,9 @@ Examples:
     metavar="NAME",
     help="Of a FOLDER that was prepared and split, such as test.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=ROUNDS,
-    show_default=True,
-    metavar="N",
-    help="How often each has its turn.",
-)
-@click.option(
-    "--starts",
-    type=click.IntRange(min=1),
-    default=STARTS,
-    show_default=True,
-    metavar="N",
-    help="Number of starts of each model.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Runtime threads per answer.",
-)
+@_count("--rounds", default=Pace.rounds, help="How often each has its turn.")
+@_count("--starts", default=Pace.starts, help="Number of starts of each model.")
+@_count("--threads", default=Pace.threads, help="Runtime threads per answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
 def compare_command(  # noqa: PLR0913 (one argument per option)
     models: tuple[Path, ...],
