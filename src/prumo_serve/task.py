@@ -56,6 +56,10 @@ class PreparedImage:
     preprocess_seconds: float = 0.0
 
 
+JUDGED = PreparedImage(None, None, 0, 0)
+"""For answers to images that can be judged, which need nothing else of them."""
+
+
 class Preprocessing(Protocol):
     """Makes images ready for one network. May be called from several threads at once."""
 
@@ -251,11 +255,6 @@ def installed_tasks() -> Iterator[Task]:
             yield task_named(name)
         except PluginError:
             continue
-
-
-def answer(manifest: Manifest, scores: np.ndarray | None, prepared: PreparedImage) -> Answer:
-    """What a model says about one image; see `Task.answer`."""
-    return task_named(manifest.task).answer(manifest, scores, prepared)
 
 
 def preprocessing(manifest: Manifest, most_pixels: int = MOST_PIXELS) -> Preprocessing:

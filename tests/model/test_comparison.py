@@ -26,7 +26,7 @@ from prumo_serve.compare.timing import Pace, Subject, SubjectError
 from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package, write_package
-from prumo_serve.task import PreparedImage, answer, task_named
+from prumo_serve.task import JUDGED, task_named
 from support.model_packages import ColourNetwork, write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
 
@@ -302,9 +302,7 @@ def _with_seen(path: Path, hashes: list[str], task: str = "referral") -> None:
 
 
 def _judged(manifest: Manifest, told: list[int], true: list[int]) -> Judged:
-    prepared = PreparedImage(None, None, 0, 0)
+    task = task_named(manifest.task)
     scores = 9 * np.eye(len(manifest.labels), dtype=np.float32)
-    return task_named(manifest.task).judged(
-        [answer(manifest, scores[place], prepared) for place in told],
-        [Truth(place) for place in true],
-    )
+    answers = [task.answer(manifest, scores[place], JUDGED) for place in told]
+    return task.judged(answers, [Truth(place) for place in true])

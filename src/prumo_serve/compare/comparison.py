@@ -20,7 +20,7 @@ from prumo_serve.compare.timing import Pace, started_subjects, timings
 from prumo_serve.estimates import rate
 from prumo_serve.image_folder import find_images, network_images
 from prumo_serve.package import open_or_package
-from prumo_serve.task import PreparedImage, answer, task_named
+from prumo_serve.task import JUDGED, task_named
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -109,8 +109,6 @@ def paired(first: Judged, other: Judged) -> Pairing:
 
 
 UNREADABLE = "unreadable"
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -162,12 +160,11 @@ def _judged(
     if not names:
         raise DataError(f"no image of {labelled.folder.path} with a label can be judged")
     truths = tuple(labelled.truths[name] for name in names)
-    judged = [
-        task_named(variant.manifest.task).judged(
-            [answer(variant.manifest, found[name], _JUDGED) for name in names], truths
-        )
-        for variant, found in zip(variants, scores, strict=True)
-    ]
+    judged = []
+    for variant, found in zip(variants, scores, strict=True):
+        task = task_named(variant.manifest.task)
+        answers = [task.answer(variant.manifest, found[name], JUDGED) for name in names]
+        judged.append(task.judged(answers, truths))
     seen = seen_counts(variants, labelled.folder, names)
     unlisted = len(labelled.truths.keys() - labelled.folder.files.keys())
     unreadable = {UNREADABLE: tally[UNREADABLE]} if tally[UNREADABLE] else {}

@@ -15,7 +15,7 @@ from prumo_serve.estimates import wilson_interval
 from prumo_serve.manifest import HEAT_MAP_TENSOR, HeatMap, NetworkFile
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source import NetworkInterface, PackedNetwork
-from prumo_serve.task import PreparedImage, answer
+from prumo_serve.task import JUDGED, task_named
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -55,8 +55,6 @@ _WAYS_OUT = (
     "Try a precision with more bits, give more calibration images of the kind that the model will "
     "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
 )
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -299,4 +297,5 @@ def _network(package: Package) -> LoadedNetwork:
 def _answers(package: Package, network: LoadedNetwork, batch: np.ndarray) -> list[Answer]:
     manifest: Manifest = package.manifest
     rows = network.run(batch, [manifest.output.tensor])[manifest.output.tensor]
-    return [answer(manifest, row, _JUDGED) for row in rows]
+    task = task_named(manifest.task)
+    return [task.answer(manifest, row, JUDGED) for row in rows]

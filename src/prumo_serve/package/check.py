@@ -113,16 +113,11 @@ def _preprocessing(package: Package) -> str:
 
 def _answers(package: Package, network: LoadedNetwork) -> str:
     manifest = package.manifest
+    taken, given = ", ".join(network.input_names), ", ".join(network.output_names)
     if manifest.input.tensor not in network.input_names:
-        raise InputError(
-            f"the manifest asks by {manifest.input.tensor}, the network takes "
-            f"{', '.join(network.input_names)}"
-        )
+        raise InputError(f"the manifest asks by {manifest.input.tensor}, the network takes {taken}")
     if manifest.output.tensor not in network.output_names:
-        raise InputError(
-            f"the manifest wants {manifest.output.tensor}, the network gives "
-            f"{', '.join(network.output_names)}"
-        )
+        raise InputError(f"the manifest wants {manifest.output.tensor}, the network gives {given}")
     batch = drawn_batch(manifest.input, 1)
     rows = network.run(batch, [manifest.output.tensor])[manifest.output.tensor]
     probabilities_of(rows[0], manifest.output, len(manifest.labels))

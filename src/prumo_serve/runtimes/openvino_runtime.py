@@ -57,19 +57,6 @@ class OpenVinoNetwork:
         self._requests.close()
 
 
-def _settings(network: Any, resources: Resources) -> dict[str, object]:  # noqa: ANN401 (no types)
-    note = list(PRECISION_NOTE)
-    has_note = network.has_rt_info(note)
-    return {
-        "NUM_STREAMS": resources.callers,
-        "INFERENCE_NUM_THREADS": resources.threads * resources.callers,
-        # Two servers on one machine would be pinned to the same cores.
-        "ENABLE_CPU_PINNING": False,
-        # Processors with bf16 units would otherwise compute fp32 networks in bf16.
-        "INFERENCE_PRECISION_HINT": network.get_rt_info(note).astype(str) if has_note else "f32",
-    }
-
-
 class OpenVino(Runtime):
     """Its own format and ONNX files."""
 
@@ -80,8 +67,18 @@ class OpenVino(Runtime):
         openvino = imported("openvino", NAME, "openvino")
         with loading(path, NAME):
             core = openvino.Core()
-            network = core.read_model(path)
-            compiled = core.compile_model(network, "CPU", _settings(network, resources))
+            network, note, hint = core.read_model(path), list(PRECISION_NOTE), "f32"
+            if network.has_rt_info(note):
+                hint = network.get_rt_info(note).astype(str)
+            settings = {
+                "NUM_STREAMS": resources.callers,
+                "INFERENCE_NUM_THREADS": resources.threads * resources.callers,
+                # Two servers on one machine would be pinned to the same cores.
+                "ENABLE_CPU_PINNING": False,
+                # Processors with bf16 units would otherwise compute fp32 networks in bf16.
+                "INFERENCE_PRECISION_HINT": hint,
+            }
+            compiled = core.compile_model(network, "CPU", settings)
             return OpenVinoNetwork(compiled, resources.callers)
 
 

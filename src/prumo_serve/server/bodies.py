@@ -37,8 +37,6 @@ _DATA_URL = re.compile(r"\Adata:image/(?:jpeg|jpg|png);base64,", re.IGNORECASE)
 """How a browser's FileReader begins."""
 _ENCODED: TypeAdapter[EncodedImage | EncodedInstance] = TypeAdapter(EncodedImage | EncodedInstance)
 
-_IMAGE_AXES = 3
-_CHANNELS = 3
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
 """Of the header's length, by the format's version."""
@@ -174,10 +172,9 @@ def _refuse_constant(name: str) -> Never:
 
 def _require_image_shape(shape: tuple[int, ...], most_pixels: int) -> None:
     """Refuse what is not (height, width, 3), or has too many pixels."""
-    if len(shape) != _IMAGE_AXES or shape[2] != _CHANNELS or 0 in shape:
+    if shape[2:] != (3,) or 0 in shape:
         raise wrong_values("an image must have the shape (height, width, 3)")
-    height, width, _ = shape
-    if height * width > most_pixels:
+    if shape[0] * shape[1] > most_pixels:
         raise too_large(f"an image may have at most {most_pixels} pixels")
 
 

@@ -161,17 +161,11 @@ def _refusal(error: ValidationError, form: ModelForm) -> Refusal:
             message = "the data of the input must be a list"
         case ("inputs", _, _, "shape", *_):
             message = "the shape of the input must be a list of whole numbers from 1 on"
-        case ("inputs", _, _, "name"):
-            message = _wrong_input(form)
-        case _ if kind.startswith("union_tag"):
-            message = _wrong_input(form)
+        case _ if place[-1] == "name" or kind.startswith("union_tag"):
+            message = f"the input must be {form.tensor} of the datatype {form.datatype} or {_BYTES}"
         case _:
             message = f"there must be one input, {form.tensor}"
     return wrong_values(message)
-
-
-def _wrong_input(form: ModelForm) -> str:
-    return f"the input must be {form.tensor} of the datatype {form.datatype} or {_BYTES}"
 
 
 def _images(data: list[Any], shape: list[int]) -> tuple[bytes, ...]:

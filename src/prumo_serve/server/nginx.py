@@ -21,7 +21,7 @@ from math import ceil
 from pathlib import Path
 from string import Template
 from textwrap import indent
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, UnavailableError
 from prumo.supervise.child import end
@@ -149,20 +149,17 @@ def _started_gunicorn(settings: Settings, folder: Path) -> subprocess.Popen[str]
 def _started(
     command: Sequence[str],
     variables: dict[str, str],
-    *,
-    stderr: int | None = None,
-    pass_fds: Sequence[int] = (),
+    **options: Any,  # noqa: ANN401 (of Popen)
 ) -> subprocess.Popen[str]:
     """A process that ends with this one, and that Ctrl-C reaches only through this one."""
     return subprocess.Popen(
         dies_with_parent(command),
         env=dict(os.environ) | variables,
         stdin=subprocess.DEVNULL,
-        stderr=stderr,
-        pass_fds=pass_fds,
         process_group=0,
         text=True,
         errors="replace",
+        **options,
     )
 
 

@@ -121,12 +121,9 @@ class Service:
         """Finish what was begun and let go of the model."""
         if self._loading is not None:
             self._loading.join(_END_SECONDS)
-        if self._engine is not None:
-            self._engine.close()
-        if self._model is not None:
-            self._model.close()
-        if self._package is not None:
-            self._package.close()
+        for part in (self._engine, self._model, self._package):
+            if part is not None:
+                part.close()
 
     def _load(self) -> None:
         try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, get_args
 
@@ -100,6 +101,10 @@ _LEVELS: dict[str, LogLevel] = {
 # 17.6 ms in batches of 1, 2, 4 and 8, VGG19 no less either), while memory grows with the batch.
 _BATCH_IMAGES_PER_THREAD = 2
 _Number = TypeVar("_Number", int, float)
+_PORT = ("SAGEMAKER_BIND_TO_PORT",)
+_WORKERS = ("SAGEMAKER_MODEL_SERVER_WORKERS", "MODEL_SERVER_WORKERS")
+_TIMEOUT = ("SAGEMAKER_MODEL_SERVER_TIMEOUT", "MODEL_SERVER_TIMEOUT")
+_BODY = ("SAGEMAKER_MAX_PAYLOAD_IN_MB",)
 
 
 @dataclass(frozen=True)
@@ -126,14 +131,20 @@ class Flags:
 
 def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
     """The settings that both together mean."""
+    number = partial(_number, environment)
     model = flags.model or Path(environment.get("SM_MODEL_DIR") or CONTAINER_MODEL)
     in_container = flags.model is None or model == CONTAINER_MODEL
-    workers, threads = _shares(flags, environment)
-    port = _first(flags.port, _number(environment, "SAGEMAKER_BIND_TO_PORT", int, 0, 65535))
+    # Together, workers and their threads fill the cores and no more.
+    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
+    workers = number(_WORKERS, 1, 1024, flags.workers, max(1, cores // (flags.threads or 1)))
+    threads = flags.threads or max(1, cores // workers)
+    body_mb = number(_BODY, 0.001, 4096, flags.max_body_mb, Limits.body_bytes / MEBIBYTE)
+    body_bytes = int(body_mb * MEBIBYTE)
+    timeout = number(_TIMEOUT, 0.001, 86_400, flags.timeout_seconds, Limits.timeout_seconds)
     return Settings(
         model=model,
         host=flags.host or (_CONTAINER_HOST if in_container else Settings.host),
-        port=Settings.port if port is None else port,
+        port=number(_PORT, 0, 65535, flags.port, Settings.port),
         stack=flags.stack,
         workers=workers,
         threads=threads,
@@ -141,44 +152,17 @@ def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
         max_wait_seconds=flags.max_wait_ms / 1000,
         runtime=flags.runtime,
         heat_maps=flags.heat_maps,
-        limits=_limits(flags, environment),
+        limits=Limits(
+            body_bytes=body_bytes,
+            pixels=flags.max_pixels,
+            queued_images=flags.queue,
+            # Room for several of the largest, or one of them would keep all others out.
+            waiting_bytes=max(Limits.waiting_bytes, 4 * body_bytes),
+            timeout_seconds=timeout,
+        ),
         log_level=flags.log_level or _log_level(environment),
         log_format=flags.log_format,
     )
-
-
-def _limits(flags: Flags, environment: Mapping[str, str]) -> Limits:
-    timeout_seconds = _first(
-        flags.timeout_seconds,
-        _number(environment, "SAGEMAKER_MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
-        _number(environment, "MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
-    )
-    body_mb = _first(
-        flags.max_body_mb,
-        _number(environment, "SAGEMAKER_MAX_PAYLOAD_IN_MB", float, 0.001, 4096),
-    )
-    body_bytes = Limits.body_bytes if body_mb is None else int(body_mb * MEBIBYTE)
-    return Limits(
-        body_bytes=body_bytes,
-        pixels=flags.max_pixels,
-        queued_images=flags.queue,
-        # Room for several of the largest, or one of them would keep all others out.
-        waiting_bytes=max(Limits.waiting_bytes, 4 * body_bytes),
-        timeout_seconds=Limits.timeout_seconds if timeout_seconds is None else timeout_seconds,
-    )
-
-
-def _shares(flags: Flags, environment: Mapping[str, str]) -> tuple[int, int]:
-    """Workers and the threads of each, so that together they fill the cores and no more."""
-    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
-    workers = _first(
-        flags.workers,
-        _number(environment, "SAGEMAKER_MODEL_SERVER_WORKERS", int, 1, 1024),
-        _number(environment, "MODEL_SERVER_WORKERS", int, 1, 1024),
-    )
-    if workers is None:
-        workers = max(1, cores // (flags.threads or 1))
-    return workers, flags.threads or max(1, cores // workers)
 
 
 def _log_level(environment: Mapping[str, str]) -> LogLevel:
@@ -189,26 +173,26 @@ def _log_level(environment: Mapping[str, str]) -> LogLevel:
     return _LEVELS[value]
 
 
-def _number(
+def _number(  # noqa: PLR0913 (each is another thing)
     environment: Mapping[str, str],
-    name: str,
-    kind: Callable[[str], _Number],
+    names: Sequence[str],
     least: _Number,
     most: _Number,
-) -> _Number | None:
-    """A variable's value; None where it is not set or empty."""
-    text = environment.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not least <= value <= most:
-        whole = "a whole number" if kind is int else "a number"
-        raise InputError(f"{name}={text}: must be {whole} from {least} to {most}")
-    return value
-
-
-def _first(*values: _Number | None) -> _Number | None:
-    return next((value for value in values if value is not None), None)
+    flag: _Number | None,
+    default: _Number,
+) -> _Number:
+    """What the flag says, or the first of these variables that is set, or the default."""
+    values = [flag]
+    for name in names:
+        text = environment.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            value = type(default)(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            whole = "a whole number" if isinstance(default, int) else "a number"
+            raise InputError(f"{name}={text}: must be {whole} from {least} to {most}")
+        values.append(value)
+    return next((value for value in values if value is not None), default)

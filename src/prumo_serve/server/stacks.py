@@ -44,22 +44,18 @@ def _require_model(path: Path) -> None:
     if not path.exists():
         raise InputError(f"there is no model {path}")
     if path.is_file() and path.name.endswith(_ARCHIVE_ENDINGS):
-        _require_gzip(path)
+        try:
+            with path.open("rb") as file:
+                start = file.read(len(_GZIP))
+        except OSError as error:
+            raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        if start != _GZIP:
+            raise InputError(f"{path} is no package: it is not a gzip archive")
     elif not (path / _MANIFEST_FILE).is_file():
         # It is packaged first, so that the start takes its time anyway.
         from prumo_serve.package.making import require_described  # noqa: PLC0415
 
         require_described(path)
-
-
-def _require_gzip(path: Path) -> None:
-    try:
-        with path.open("rb") as file:
-            start = file.read(len(_GZIP))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    if start != _GZIP:
-        raise InputError(f"{path} is no package: it is not a gzip archive")
 
 
 def _run_lean(settings: Settings) -> int:
