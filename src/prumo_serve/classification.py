@@ -72,7 +72,6 @@ def _sigmoid(scores: np.ndarray) -> np.ndarray:
     return probabilities
 
 
-_TWO = 2
 Share = Annotated[float, Field(ge=0, le=1)]
 """A probability in a document."""
 
@@ -139,7 +138,7 @@ class Classification(Task):
         true = np.array([truth.place for truth in truths], dtype=np.intp)
         probabilities = np.array([answer.probabilities for answer in answers])
         decision = None
-        if probabilities.shape[1] == _TWO:
+        if probabilities.shape[1] == 2:  # noqa: PLR2004 (yes and no)
             decision = Decision(predicted == 1, true == 1, probabilities[:, 1])
         return Judged(predicted, true, probabilities, patients_of(truths), decision)
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -251,10 +252,8 @@ def task_named(name: str) -> Task:
 def installed_tasks() -> Iterator[Task]:
     """Every task that can be imported; one that is broken must not stop the others."""
     for name in TASKS.names():
-        try:
+        with suppress(PluginError):
             yield task_named(name)
-        except PluginError:
-            continue
 
 
 def preprocessing(manifest: Manifest, most_pixels: int = MOST_PIXELS) -> Preprocessing:

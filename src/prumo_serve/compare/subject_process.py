@@ -76,8 +76,7 @@ class _Subject:
         began = perf_counter()
         with ThreadPoolExecutor(self._callers) as pool:
             list(pool.map(self.answer, [times] * self._callers))
-        rate: float = times * self._callers / (perf_counter() - began)
-        return rate
+        return float(times * self._callers / (perf_counter() - began))
 
     def scores(self, batch: np.ndarray) -> np.ndarray:
         """What the network says of other images."""

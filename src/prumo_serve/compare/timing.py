@@ -12,7 +12,7 @@ from multiprocessing import Pipe
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -131,18 +131,15 @@ class Subject:
 
     def latencies(self, times: int) -> list[float]:
         """Seconds of answers to a single image, one after the other."""
-        seconds: list[float] = self._ask("answer", times)
-        return seconds
+        return cast("list[float]", self._ask("answer", times))
 
     def images_per_second(self, times: int) -> float:
         """When all callers ask so many times at the same time."""
-        rate: float = self._ask("answer_at_once", times)
-        return rate
+        return cast("float", self._ask("answer_at_once", times))
 
     def scores(self, batch: np.ndarray) -> np.ndarray:
         """The network's rows for images in its own layout."""
-        rows: np.ndarray = self._ask("scores", batch)
-        return rows
+        return cast("np.ndarray", self._ask("scores", batch))
 
     def close(self) -> None:
         """End the process, if it has not ended by itself."""

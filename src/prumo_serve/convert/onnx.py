@@ -25,15 +25,7 @@ from prumo_serve.convert.agreement import (
 )
 from prumo_serve.manifest import HEAT_MAP_TENSOR
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
-from prumo_serve.source import FORMATS
-from prumo_serve.source.onnx_file import (
-    checked_model,
-    format_versions,
-    interface,
-    nodes_below,
-    onnx_module,
-    write_one_file,
-)
+from prumo_serve.source import FORMATS, onnx_file
 from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:
@@ -50,12 +42,14 @@ _ONNX_FILE = NETWORK_FILES["onnxruntime"]
 
 def draft_of_file(job: Conversion, folder: Path) -> Draft:
     """Of an ONNX file from anywhere, written as one file that takes any batch."""
-    model = checked_model(job.source)
-    found = NetworkFacts(**asdict(interface(model, job.source, job.layout, job.size_pixels)))
-    write_one_file(job.source, folder / _ONNX_FILE)
+    model = onnx_file.checked_model(job.source)
+    found = NetworkFacts(
+        **asdict(onnx_file.interface(model, job.source, job.layout, job.size_pixels))
+    )
+    onnx_file.write_one_file(job.source, folder / _ONNX_FILE)
     images = _images(found, job.images, raw_pixels=False)
     reference = _reference(folder, found, images)
-    return Draft(folder, found, images, reference, format_versions(model))
+    return Draft(folder, found, images, reference, onnx_file.format_versions(model))
 
 
 def draft_of_package(package: Package, folder: Path, given: np.ndarray | None = None) -> Draft:
@@ -99,7 +93,7 @@ def _reference(folder: Path, facts: NetworkFacts, images: np.ndarray) -> dict[st
 
 def make_canonical(path: Path) -> None:
     """Rewrite an ONNX file whose weights lie inside of it."""
-    onnx = onnx_module()
+    onnx = onnx_file.onnx_module()
     model = onnx.load(path)
     rename_by_use(model)
     onnx.save(model, path)
@@ -112,7 +106,7 @@ def rename_by_use(model: ModelProto) -> None:
     weights = _Weights(graph)
     for number, node in enumerate(graph.node):
         node.name = f"{node.op_type}_{number}"
-        for name in chain.from_iterable(inner.input for inner in nodes_below([node])):
+        for name in chain.from_iterable(inner.input for inner in onnx_file.nodes_below([node])):
             if name in weights.same and name not in names:
                 names[name] = weights.named(name)
         for place, name in enumerate(node.output):

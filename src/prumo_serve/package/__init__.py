@@ -12,19 +12,7 @@ from typing import TYPE_CHECKING, Self
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_whole
 from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE
-from prumo_serve.package.archive import (
-    ENDINGS,
-    is_archive_name,
-    listed_files,
-    manifest_text,
-    pack,
-    read_manifest,
-    require_harmless,
-    require_named_parts,
-    require_unchanged,
-    unpack,
-    version_of,
-)
+from prumo_serve.package import archive
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -32,7 +20,7 @@ if TYPE_CHECKING:
 
 
 _ARCHIVES = (
-    *(*ENDINGS, ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tbz2", ".txz", ".tzst"),
+    *(*archive.ENDINGS, ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tbz2", ".txz", ".tzst"),
     *(".zip", ".7z", ".rar", ".gz", ".bz2", ".xz", ".zst"),
 )
 
@@ -49,7 +37,7 @@ def write_package(content: Path, manifest: Manifest, out: Path) -> Manifest:
     whole = completed(content, manifest)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if is_archive_name(out):
+        if archive.is_archive_name(out):
             _write_archive(content, whole, out)
         else:
             _write_folder(content, whole, out)
@@ -60,11 +48,11 @@ def write_package(content: Path, manifest: Manifest, out: Path) -> Manifest:
 
 def require_package_name(out: Path) -> None:
     """Refuse the name of another kind of archive, which would become a folder."""
-    if is_archive_name(out):
+    if archive.is_archive_name(out):
         return
     ending = next((ending for ending in _ARCHIVES if out.name.lower().endswith(ending)), None)
     if ending:
-        right = out.with_name(out.name[: -len(ending)] + ENDINGS[0])
+        right = out.with_name(out.name[: -len(ending)] + archive.ENDINGS[0])
         raise InputError(
             f"{out} would become a folder of that name: give {right} for an archive, or a name "
             f"without {ending} for a folder"
@@ -73,10 +61,10 @@ def require_package_name(out: Path) -> None:
 
 def completed(content: Path, manifest: Manifest) -> Manifest:
     """A manifest with the hashes of the files in a folder, and with its version."""
-    files = {name: file_sha256(content / name) for name in listed_files(content, content)}
+    files = {name: file_sha256(content / name) for name in archive.listed_files(content, content)}
     filed = manifest.model_copy(update={"files": files})
-    require_named_parts(filed, content)
-    return filed.model_copy(update={"version": version_of(filed)})
+    archive.require_named_parts(filed, content)
+    return filed.model_copy(update={"version": archive.version_of(filed)})
 
 
 def _write_archive(content: Path, manifest: Manifest, out: Path) -> None:
@@ -85,7 +73,9 @@ def _write_archive(content: Path, manifest: Manifest, out: Path) -> None:
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            pack(manifest_text(manifest).encode(), content, sorted(manifest.files), file)
+            archive.pack(
+                archive.manifest_text(manifest).encode(), content, sorted(manifest.files), file
+            )
             file.flush()
             os.fsync(file.fileno())
         beside.replace(out)
@@ -104,7 +94,7 @@ def _write_folder(content: Path, manifest: Manifest, out: Path) -> None:
             target = beside / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(content / name, target)
-        write_whole(beside / MANIFEST_FILE, manifest_text(manifest))
+        write_whole(beside / MANIFEST_FILE, archive.manifest_text(manifest))
         _put_in_place(beside, out)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -129,8 +119,8 @@ def _may_give_way(folder: Path) -> bool:
     if not any(folder.iterdir()):
         return True
     try:
-        read_manifest(folder, folder)
-        listed_files(folder, folder)
+        archive.read_manifest(folder, folder)
+        archive.listed_files(folder, folder)
     except InputError:
         return False
     return True
@@ -195,7 +185,7 @@ class Package:
 
 def is_package(path: Path) -> bool:
     """Whether a path looks like a package; whether it is one, only opening it can tell."""
-    return is_archive_name(path) or (path / MANIFEST_FILE).is_file()
+    return archive.is_archive_name(path) or (path / MANIFEST_FILE).is_file()
 
 
 def open_package(path: Path) -> Package:
@@ -211,7 +201,7 @@ def open_package(path: Path) -> Package:
     unpacked = tempfile.TemporaryDirectory(prefix="prumo-model-")
     folder = Path(unpacked.name)
     try:
-        unpack(path, folder)
+        archive.unpack(path, folder)
         return Package(folder, _whole_manifest(folder, path), unpacked)
     except BaseException:
         unpacked.cleanup()
@@ -229,7 +219,7 @@ def open_or_package(path: Path, progress: Progress) -> Package:
 
 
 def _whole_manifest(folder: Path, shown: Path) -> Manifest:
-    manifest = read_manifest(folder, shown)
-    require_unchanged(folder, manifest, shown)
-    require_harmless(folder, manifest, shown)
+    manifest = archive.read_manifest(folder, shown)
+    archive.require_unchanged(folder, manifest, shown)
+    archive.require_harmless(folder, manifest, shown)
     return manifest

@@ -307,7 +307,8 @@ class _BoundedReader:
 
 def _unpack(reader: _BoundedReader, folder: Path, shown: Path) -> None:
     seen: set[str] = set()
-    while (member := _next_member(reader)) is not None:
+    while (header := b"".join(reader.chunks(tarfile.BLOCKSIZE))).strip(b"\0"):
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
         name = _safe_name(member, shown)
         if name in seen:
             raise InputError(f"{shown} has {name!r} twice")
@@ -320,13 +321,6 @@ def _unpack(reader: _BoundedReader, folder: Path, shown: Path) -> None:
     for content in iter(lambda: reader.read(_CHUNK), b""):
         if content.strip(b"\0"):
             raise InputError(f"{shown} has something behind its end")
-
-
-def _next_member(reader: _BoundedReader) -> tarfile.TarInfo | None:
-    header = b"".join(reader.chunks(tarfile.BLOCKSIZE))
-    if not header.strip(b"\0"):
-        return None
-    return tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
 
 
 def _safe_name(member: tarfile.TarInfo, shown: Path) -> str:

@@ -40,13 +40,13 @@ from prumo_serve.package import (
 )
 from prumo_serve.package.archive import validated
 from prumo_serve.package.check import require_working
-from prumo_serve.source import ModelMetadata, PackedNetwork, Source, agreed_side, recognized
-from prumo_serve.source.onnx_file import (
-    checked_model,
-    format_versions,
-    interface,
-    precision_of,
-    write_one_file,
+from prumo_serve.source import (
+    ModelMetadata,
+    PackedNetwork,
+    Source,
+    agreed_side,
+    onnx_file,
+    recognized,
 )
 from prumo_serve.task import task_named
 
@@ -202,12 +202,14 @@ def _packed_network(
     """Put the network of a source into a folder, in the format of the requested runtime."""
     size_pixels, layout = request.size_pixels, request.layout
     if source.format == "onnx" and request.runtime == "onnxruntime":
-        model = checked_model(source.path)
-        write_one_file(source.path, folder / ONNX_FILE)
+        model = onnx_file.checked_model(source.path)
+        onnx_file.write_one_file(source.path, folder / ONNX_FILE)
         return PackedNetwork(
-            NetworkFile(file=ONNX_FILE, runtime="onnxruntime", precision=precision_of(model)),
-            interface(model, source.path, layout, size_pixels),
-            format_versions(model),
+            NetworkFile(
+                file=ONNX_FILE, runtime="onnxruntime", precision=onnx_file.precision_of(model)
+            ),
+            onnx_file.interface(model, source.path, layout, size_pixels),
+            onnx_file.format_versions(model),
             heat_map=None,
         )
     from prumo_serve.convert import Conversion, converted  # noqa: PLC0415 (ONNX files need none)
@@ -348,7 +350,7 @@ def packaged(path: Path, progress: Progress) -> Path:
         with suppress(InputError):
             open_package(out)
             return out
-    _require_described(source, path)
+    require_described(source, path)
     # What was tampered with or half removed is made again.
     discard(out, MANIFEST_FILE)
     progress.say(f"packaging {path} into {out}; `prumo model package` makes one to keep")
@@ -356,12 +358,8 @@ def packaged(path: Path, progress: Progress) -> Path:
     return out
 
 
-def require_described(path: Path) -> None:
-    """Refuse what `packaged` would refuse without having begun, for the same reasons."""
-    _require_described(recognized(path), path)
-
-
-def _require_described(source: Source, path: Path) -> None:
+def require_described(source: Source, path: Path) -> None:
+    """Refuse a model that neither `packaged` nor a server can use without being told how."""
     try:
         agreed_terms(source, PackageRequest())
     except MissingSettingsError as error:

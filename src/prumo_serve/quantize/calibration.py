@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -46,8 +46,7 @@ class CalibrationImages:
     @property
     def array(self) -> np.ndarray:
         """All of them, read from the file where they are looked at."""
-        images: np.ndarray = np.load(self.path, mmap_mode="r")
-        return images
+        return cast("np.ndarray", np.load(self.path, mmap_mode="r"))
 
     def __iter__(self) -> Iterator[np.ndarray]:
         """Batches of a single image each."""
@@ -63,9 +62,6 @@ def drawn_images(
     """Draw images of a folder, the same ones each time, until `count` of them can be used.
 
     They go through the model's preprocessing, and are kept in `scratch`, which must outlive them.
-
-    Raises:
-        DataError: Fewer than `FEWEST` images can be used.
     """
     found = find_images(folder, manifest)
     names = sorted(found.files)

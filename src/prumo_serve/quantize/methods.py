@@ -276,8 +276,7 @@ def _output_error(error: np.ndarray, mean: np.ndarray) -> np.ndarray:
     filters, channels = error.shape[:2]
     groups = len(mean) // channels
     of_filter = np.repeat(mean.reshape(groups, channels), filters // groups, axis=0)
-    shift: np.ndarray = (error.sum(axis=(2, 3)) * of_filter).sum(axis=1)
-    return shift
+    return np.asarray((error.sum(axis=(2, 3)) * of_filter).sum(axis=1))
 
 
 class _Rounded:
@@ -300,8 +299,7 @@ class _Rounded:
     def weights(self, node: onnx.NodeProto) -> np.ndarray:
         """As the node computes with them; signed ones have no zero point."""
         values, scale = self._parts(node, _WEIGHTS)
-        real: np.ndarray = values * scale.reshape(-1, 1, 1, 1)
-        return real
+        return np.asarray(values * scale.reshape(-1, 1, 1, 1))
 
     def shift_bias(self, node: onnx.NodeProto, shift: np.ndarray) -> None:
         values, scale = self._parts(node, _BIAS)

@@ -140,7 +140,10 @@ def tensor_request(body: bytes, form: ModelForm) -> TensorRequest:
     if given.shape[0] > MOST_IMAGES:
         raise too_large(f"a request may have at most {MOST_IMAGES} images")
     if given.datatype == _BYTES:
-        return TensorRequest(asked.id, (), _images(given.data, given.shape), outputs)
+        if not len(given.data) == given.shape[0] == prod(given.shape):
+            raise wrong_values("images have the shape [n], with one string of base64 for each")
+        images = tuple(each("data", decoded_base64, given.data))
+        return TensorRequest(asked.id, (), images, outputs)
     return TensorRequest(asked.id, tuple(_tensors(given.data, given.shape, form)), (), outputs)
 
 
@@ -166,12 +169,6 @@ def _refusal(error: ValidationError, form: ModelForm) -> Refusal:
         case _:
             message = f"there must be one input, {form.tensor}"
     return wrong_values(message)
-
-
-def _images(data: list[Any], shape: list[int]) -> tuple[bytes, ...]:
-    if len(data) != prod(shape) or shape[0] != len(data):
-        raise wrong_values("images have the shape [n], with one string of base64 for each")
-    return tuple(each("data", decoded_base64, data))
 
 
 def _tensors(data: list[Any], shape: list[int], form: ModelForm) -> np.ndarray:

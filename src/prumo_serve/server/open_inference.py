@@ -150,15 +150,9 @@ async def infer(request: Request) -> ModelResponse:
     with service.bodies.share() as take:
         body = await read_body(request, service.settings.limits, take)
         asked = await engine.call(partial(tensor_request, body, model_form(manifest)))
-        if asked.images:
-            outcomes = await engine.ask(asked.images)
-        else:
-            outcomes = await engine.ask_prepared(
-                [
-                    PreparedImage(one, None, manifest.input.width, manifest.input.height)
-                    for one in asked.tensors
-                ]
-            )
+        size = manifest.input.width, manifest.input.height
+        tensors = [PreparedImage(one, None, *size) for one in asked.tensors]
+        outcomes = await engine.ask(asked.images, tensors)
     answers = list(each("data", partial(_answer, manifest), outcomes))
     task = task_named(manifest.task)
     identifier: dict[str, Any] = {} if asked.identifier is None else {"id": asked.identifier}

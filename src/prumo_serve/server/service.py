@@ -95,7 +95,7 @@ class Service:
     @property
     def waiting_images(self) -> int:
         """Those that were accepted and are not being computed yet."""
-        return 0 if self._engine is None else self._engine.waiting_images
+        return 0 if self._engine is None else self._engine.queue.waiting_images
 
     @property
     def engine(self) -> Engine:

@@ -54,8 +54,9 @@ def _require_model(path: Path) -> None:
     elif not (path / _MANIFEST_FILE).is_file():
         # It is packaged first, so that the start takes its time anyway.
         from prumo_serve.package.making import require_described  # noqa: PLC0415
+        from prumo_serve.source import recognized  # noqa: PLC0415
 
-        require_described(path)
+        require_described(recognized(path), path)
 
 
 def _run_lean(settings: Settings) -> int:

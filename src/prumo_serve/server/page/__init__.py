@@ -134,12 +134,7 @@ def classification_page() -> TaskPage:
             "worklist": Message("Answers"),
         },
         script=_source("script/classification.js"),
-        columns=(
-            Message("file"),
-            Message("label"),
-            Message("probability"),
-            Message("reason"),
-        ),
+        columns=(Message("file"), Message("label"), Message("probability"), Message("reason")),
     )
 
 
