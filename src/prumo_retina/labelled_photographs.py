@@ -85,13 +85,14 @@ def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: 
         name="referral",
         is_label=not knows_grades,
     )
-    return Judged.of(
+    patients = patients_of(truths)
+    return Judged(
         answered,
         grades if knows_grades else decision.true.astype(np.intp),
         np.array([answer.probabilities for answer in answers]),
-        truths,
-        decision=decision,
-        kappa=quadratic_kappa(answered, grades, patients_of(truths)) if knows_grades else None,
+        patients,
+        decision,
+        kappa=quadratic_kappa(answered, grades, patients) if knows_grades else None,
     )
 
 
