@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from prumo.machine.kernel import PROC, read_text
+from prumo.machine.kernel import PROC, read_field, read_text, signal_all
 
 PROCESSES_FILE = "cgroup.procs"
 # Version 1 writes "no limit" as the largest multiple of the page size below 2**63.
@@ -89,7 +89,7 @@ class Cgroup:
             return None
         used_bytes = int(read_text(self.folder / names.used) or 0)
         # The kernel drops file cache before it kills a process.
-        cache_bytes = _field(self.folder / "memory.stat", names.cache)
+        cache_bytes = read_field(self.folder / "memory.stat", names.cache)
         held_bytes = max(0, used_bytes - cache_bytes)
         return MemoryLimit(int(limit), max(0, int(limit) - held_bytes))
 
@@ -146,7 +146,7 @@ class CappedCgroup:
         """How many processes of the group the kernel killed for lack of memory."""
         if self._group is None:
             return 0
-        return _field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
+        return read_field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
 
     def processes(self) -> list[int]:
         """The processes in the group now."""
@@ -162,9 +162,7 @@ class CappedCgroup:
             pids = self.processes()
             if not pids:
                 return True
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            signal_all(pids, signal.SIGKILL)
         return False
 
     def remove(self) -> bool:
@@ -273,15 +271,6 @@ def _make(parent: Cgroup, folder: Path, memory_bytes: int) -> Cgroup:
         folder.rmdir()
         raise
     return Cgroup(parent.version, folder, parent.mount)
-
-
-def _field(path: Path, name: str) -> int:
-    """A number in a file of lines `name number`; 0 where it is absent."""
-    for line in (read_text(path) or "").splitlines():
-        key, _, count = line.partition(" ")
-        if key == name:
-            return int(count)
-    return 0
 
 
 def _write(path: Path, value: int | str) -> None:

@@ -40,6 +40,15 @@ def read_text(path: Path) -> str | None:
         return None
 
 
+def read_field(path: Path, name: str) -> int:
+    """A number in a file of lines `name number`; 0 where it is absent."""
+    for line in (read_text(path) or "").splitlines():
+        key, _, count = line.partition(" ")
+        if key == name:
+            return int(count)
+    return 0
+
+
 def read_cpu_ticks() -> CpuTicks | None:
     """The machine's processor times, or None where the kernel does not report it."""
     text = read_text(PROC / "stat")

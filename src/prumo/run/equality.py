@@ -29,7 +29,7 @@ from prumo.results.equality import (
     write_equality,
 )
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
-from prumo.run.worker import Environments, Limits, StartedWorker, worker_launch
+from prumo.run.worker import Environments, Limits, started_worker, worker_launch
 from prumo.statistics.equality import TOLERANCES, compared, nearest
 from prumo.study.network import Architecture
 from prumo_worker.networks import NAMES, network
@@ -226,14 +226,12 @@ def _ask(
     task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
 ) -> Ending:
     launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
-    try:
+    with StorageError.writing(folder):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         write_json(folder / TASK_FILE, launch.task)
-    except OSError as error:
-        raise StorageError.on_writing(folder, error) from error
-    with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
-        return worker.wait().ending
+    with started_worker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
+        return worker.wait()
 
 
 def _how(ending: Ending) -> str:

@@ -9,7 +9,6 @@ import select
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from types import TracebackType
 from typing import IO, Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
@@ -51,6 +50,8 @@ class Ending:
     survivors: int = 0
     """Processes that could not be killed: they belong to another user."""
     log_omitted_bytes: int = 0
+    control_group_kills: int = 0
+    """Processes that passed the cap of a control group; not the guard's to know."""
 
 
 class GuardedProcess:
@@ -70,12 +71,7 @@ class GuardedProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._input.close()
         self._output.close()
         self._guard.wait()

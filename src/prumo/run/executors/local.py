@@ -11,7 +11,7 @@ from prumo.results.folder import JOURNAL_FILE
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.events import ListenerProgress, RunProgress
 from prumo.run.executors import Executor
-from prumo.run.journal import EpochCounter
+from prumo.run.journal import GrowingJournal, events_of
 from prumo.run.measurement import measure
 from prumo.run.workloads import open_workload
 from prumo.supervise.interruption import Interruption
@@ -71,49 +71,24 @@ class LocalExecutor(Executor):
 
     def _measured(self, run: Run, order: int, launch: Launch, path: Path) -> RunRecord:
         identity = self.identity(run, order)
-        measurement = measure(
-            run,
-            launch,
-            self._workload,
-            path,
-            self.study.measure,
-            self._interruption,
-            self._progress(run, path),
-        )
-        return RunRecord(
-            **identity,
-            verdict=measurement.judgement.verdict,
-            reason=measurement.judgement.reason,
-            notes=measurement.judgement.notes,
-            anomalies=list(measurement.anomalies),
-            wall_seconds=measurement.ending.wall_seconds,
-            exit_code=measurement.ending.exit_code,
-            signal=measurement.ending.signal,
-            metrics=measurement.metrics,
-            machine=self.machine | {"noise_before": measurement.noise_before},
-            environment=dict(launch.facts),
-            sampler=measurement.sampler,
-            device=measurement.facts.device,
-            threads=launch.threads,
-            settings=self.study.measure.model_dump(
-                mode="json", include=INFLUENTIAL, exclude_none=True
-            ),
-            versions=measurement.facts.versions,
-            build=measurement.facts.build,
-            data=measurement.facts.data,
-            network=measurement.facts.network,
-        )
+        settings, report = self.study.measure, self._progress(run, path)
+        fields = measure(run, launch, self._workload, path, settings, self._interruption, report)
+        fields["machine"] = self.machine | fields["machine"]
+        influential = settings.model_dump(mode="json", include=INFLUENTIAL, exclude_none=True)
+        return RunRecord(**identity, **fields, settings=influential)
 
     def _progress(self, run: Run, path: Path) -> Callable[[], None]:
         """A function that reports the epochs which ended since its last call."""
-        counter = EpochCounter(path / JOURNAL_FILE)
+        journal = GrowingJournal(path / JOURNAL_FILE)
         epochs = run.scenario.parameters.get("epochs")
+        known = epochs if isinstance(epochs, int) else None
+        done = 0
 
         def report() -> None:
-            if not counter.has_progressed():
-                return
-            known = epochs if isinstance(epochs, int) else None
-            self.listener(RunProgress(run, counter.epochs, known))
+            nonlocal done
+            if ended := len(events_of(journal.news(), "epoch")):
+                done += ended
+                self.listener(RunProgress(run, done, known))
 
         return report
 
