@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from prumo.errors import InputError
 from prumo.results.folder import JOURNAL_FILE, SAMPLES_FILE
@@ -27,23 +27,12 @@ SPAN_SECONDS = "span_seconds"
 NOT_USAGE = {"run", "time", "seconds"}
 TIMELINE = {"run": pl.String, "span": pl.Int64, "seconds": pl.Float64, "samples": pl.Int64}
 
-STEP_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "step": pl.Int64,
+_FIGURES: dict[str, DataTypeClass] = {
     "seconds": pl.Float64,
     "data_seconds": pl.Float64,
     "compute_seconds": pl.Float64,
     "images": pl.Int64,
     "loss": pl.Float64,
-}
-EPOCH_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "seconds": pl.Float64,
-    "data_seconds": pl.Float64,
-    "compute_seconds": pl.Float64,
-    "images": pl.Int64,
-    "loss": pl.Float64,
-    "accuracy": pl.Float64,
 }
 
 _MARK = re.compile(rb'"event"\s*:\s*"profile"')
@@ -200,18 +189,20 @@ def _mean_over_time(value: pl.Expr) -> pl.Expr:
 
 def scan_steps(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """Every step of these run folders; epoch 0 is warm-up."""
-    return _scan_events(run_paths, "step", STEP_FIELDS)
+    return _scan_events(run_paths, "step", {"epoch": pl.Int64, "step": pl.Int64, **_FIGURES})
 
 
 def scan_epochs(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """Every epoch of these run folders."""
-    return _scan_events(run_paths, "epoch", EPOCH_FIELDS)
+    fields = {"epoch": pl.Int64, **_FIGURES, "accuracy": pl.Float64}
+    return _scan_events(run_paths, "epoch", fields)
 
 
 def _scan_events(
     run_paths: Iterable[Path], event: str, fields: Mapping[str, DataTypeClass]
 ) -> pl.LazyFrame:
-    files = [file for path in run_paths if _has_text(file := path / JOURNAL_FILE)]
+    journals = (path / JOURNAL_FILE for path in run_paths)
+    files = [file for file in journals if file.is_file() and file.stat().st_size]
     if not files:
         return pl.LazyFrame(schema={"run": pl.String, **fields})
     lines = pl.scan_csv(
@@ -235,10 +226,6 @@ def _field(name: str, kind: DataTypeClass) -> pl.Expr:
     # By pattern and not by a JSON parser: a loss of NaN and a torn last line are not JSON.
     number = pl.col("line").str.extract(rf'"{name}":\s*(-?[0-9][0-9.eE+-]*)')
     return number.cast(pl.Float64, strict=False).cast(kind, strict=False).alias(name)
-
-
-def _has_text(file: Path) -> bool:
-    return file.is_file() and file.stat().st_size > 0
 
 
 @dataclass(frozen=True)
@@ -265,8 +252,8 @@ class FunctionShare:
 class Profile:
     """The operations of a few steps, the longest first; or why there are none."""
 
-    steps: int
-    rows: tuple[OperationShare, ...]
+    steps: int = 0
+    rows: tuple[OperationShare, ...] = ()
     reason: str = ""
     functions: tuple[FunctionShare, ...] = ()
     """Empty where perf is missing."""
@@ -280,25 +267,6 @@ def read_profile(run_path: Path) -> Profile | None:
         if not _MARK.search(journal):
             return None
         found = [line for line in journal.splitlines() if _MARK.search(line)]
-        return _profile(json.loads(found[-1]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return TypeAdapter(Profile).validate_json(found[-1])
+    except (OSError, ValueError):
         return None
-
-
-def _profile(event: dict[str, Any]) -> Profile:
-    rows = [
-        OperationShare(
-            str(row["operation"]), int(row["calls"]), float(row["seconds"]), float(row["share"])
-        )
-        for row in event["rows"]
-    ]
-    functions = [
-        FunctionShare(str(row["function"]), float(row["seconds"]), float(row["share"]))
-        for row in event.get("functions", [])
-    ]
-    return Profile(
-        steps=int(event.get("steps", 0)),
-        rows=tuple(rows),
-        reason=str(event.get("reason", "")),
-        functions=tuple(functions),
-    )
