@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.cli.options import load_study, scale_option
+from prumo.cli.options import load_study, results_option, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
 from prumo.exit_codes import ExitCode
@@ -37,12 +37,7 @@ if TYPE_CHECKING:
     help="Check this framework instead of the study's; repeatable.",
 )
 @scale_option
-@click.option(
-    "--results",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Folder for equality.json.  [default: results/NAME]",
-)
+@results_option("Folder for equality.json.  [default: results/NAME]")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def command(
     study_file: Path,

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_json, shown_progress
+from prumo.cli.console import print_columns, print_json, shown_progress
 from prumo.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.datasets.download import Known
     from prumo.datasets.preparation import Prepared
     from prumo.datasets.study_data import Examination
 
@@ -113,12 +112,21 @@ def listing(as_json: bool) -> None:
         }
         print_json(content)
         return
-    rows = [_known_row(found) for found in known]
-    _print_table(["known", "images", "shape", "classes", "home page"], rows)
+    rows = [
+        [
+            found.name,
+            str(found.images),
+            f"{found.channels} x {found.image_size} x {found.image_size}",
+            str(found.classes),
+            found.home or "",
+        ]
+        for found in known
+    ]
+    print_columns(["known", "images", "shape", "classes", "home page"], rows)
     click.echo()
     if prepared:
         heads = ["prepared", "data set", "images", "shape", "size", "created", "from"]
-        _print_table(heads, [_prepared_row(found) for found in prepared])
+        print_columns(heads, map(_prepared_row, prepared))
     else:
         click.echo("nothing is prepared yet; `prumo run` does it when a study names a folder")
 
@@ -185,11 +193,6 @@ def _cut(counts: dict[str, int]) -> list[tuple[str, int]]:
     return [*items[:_SHOWN_LINES], (f"… {len(rest)} more", sum(count for _, count in rest))]
 
 
-def _known_row(found: Known) -> list[str]:
-    shape = f"{found.channels} x {found.image_size} x {found.image_size}"
-    return [found.name, str(found.images), shape, str(found.classes), found.home or ""]
-
-
 def _prepared_row(found: Prepared) -> list[str]:
     subset = "" if found.only_class is None else f" of class {found.only_class}"
     return [
@@ -201,10 +204,3 @@ def _prepared_row(found: Prepared) -> list[str]:
         found.created,
         found.source,
     ]
-
-
-def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())

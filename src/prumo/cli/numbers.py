@@ -9,33 +9,22 @@ import click
 from click.types import FloatParamType
 
 
-class FiniteFloat(FloatParamType):
+class _Finite(click.ParamType):
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 (as in click)
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
+        return number
+
+
+class FiniteFloat(_Finite, FloatParamType):
     """A number; click's own float also takes `nan` and `inf`."""
 
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 (as in click)
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        """The number, if it is one."""
-        return _finite(float(super().convert(value, param, ctx)), param, ctx)
 
-
-class FiniteFloatRange(click.FloatRange):
+class FiniteFloatRange(_Finite, click.FloatRange):
     """A number in a range; click's own lets `nan` pass, which is neither below nor above it."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 (as in click)
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        """The number, if it is one of the range."""
-        return _finite(float(super().convert(value, param, ctx)), param, ctx)
-
-
-def _finite(number: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-    if not isfinite(number):
-        raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
-    return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import commonpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,9 +13,11 @@ from prumo.cli.options import confidence_option, language_option
 from prumo.report.content import assemble
 from prumo.report.file import write_file
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.language import language as language_of
 from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
 PAGE = "html"
@@ -55,7 +57,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     csv_path: str | None,
     metrics: tuple[str, ...],
     confidence: float,
-    tag: str,
+    language: Language,
     *,
     as_json: bool,
 ) -> None:
@@ -66,7 +68,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
-    language = language_of(tag)
     results = Results(folder)
     tables = assemble(results, metrics, confidence)
     report = LocalizedReport(results, tables, language)

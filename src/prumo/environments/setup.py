@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,16 +24,8 @@ if TYPE_CHECKING:
     from prumo.study import Study
 
 
-@dataclass(frozen=True)
-class StudyRequests:
+def study_requests(study: Study) -> tuple[list[Request], list[str]]:
     """What to set up for a study, and why its other frameworks cannot be."""
-
-    requests: tuple[Request, ...]
-    unavailable: tuple[str, ...]
-
-
-def study_requests(study: Study) -> StudyRequests:
-    """Look for the frameworks that the study's workload asks for."""
     requests: list[Request] = []
     unavailable: list[str] = []
     for framework in study.workload.frameworks(study):
@@ -45,7 +36,7 @@ def study_requests(study: Study) -> StudyRequests:
             requests.append(request)
         except UnavailableError as error:
             unavailable.append(str(error))
-    return StudyRequests(tuple(requests), tuple(unavailable))
+    return requests, unavailable
 
 
 def ensure(request: Request, progress: Progress = SILENT) -> Environment:

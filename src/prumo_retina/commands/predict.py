@@ -11,7 +11,6 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
-from prumo.report.language import language as language_of
 from prumo_retina.grade import chosen_threshold
 from prumo_retina.model import open_model
 from prumo_retina.prediction import Request, given_photographs, predict
@@ -26,6 +25,8 @@ from prumo_retina.prediction.report import (
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
 _SHOWN_EXAMPLES = 3
@@ -80,7 +81,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     as_worklist: bool,
     heat_maps: Path | None,
     device: str,
-    tag: str,
+    language: Language,
     csv_path: str | None,
     as_json: bool,
 ) -> None:
@@ -99,7 +100,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
-    language = language_of(tag)
     opened = open_model(model)
     request = Request(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
     given = given_photographs(files, heat_maps)

@@ -126,9 +126,7 @@ def _draft_of_reply(events: list[Event], folder: Path) -> Draft:
     return Draft(folder, NetworkFacts(**reply["network"]), images, reference, reply["versions"])
 
 
-def _failure_text(
-    job: FrameworkJob, error: WorkerError, memory_bytes: int | None, log: Path
-) -> str:
+def _failure_text(job: FrameworkJob, error: WorkerError, memory_bytes: int, log: Path) -> str:
     text = f"{job.source} could not be converted: {error}"
     if isinstance(error, WorkerMemoryError):
         text += (

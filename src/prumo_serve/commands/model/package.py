@@ -22,6 +22,7 @@ from prumo_serve.package.making import given_card, make_package
 from prumo_serve.package.terms import Fit, PackageRequest, given_labels
 
 if TYPE_CHECKING:
+    from prumo.report.language import Language
     from prumo_serve.package.check import Finding
 
 
@@ -106,7 +107,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
     points: tuple[str, ...],
     card: Path | None,
     runtime: RuntimeName,
-    tag: str,
+    language: Language,
     as_json: bool,
 ) -> None:
     """Pack MODEL with all that its answers depend on.
@@ -127,7 +128,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
         fit=fit,
         points=points,
         card=given_card(card) if card else "",
-        language_tag=tag,
+        language_tag=language.tag,
         runtime=runtime,
     )
     with shown_progress() as progress:
