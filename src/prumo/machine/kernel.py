@@ -135,7 +135,7 @@ def kill_own_descendants() -> list[int]:
 def has_ended(pid: int) -> bool:
     """Whether a process is gone, or ended and only waits for its parent to notice."""
     try:
-        state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+        state = read_quickly(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
     except FileNotFoundError:
         return Path("/proc/self").exists()
     except OSError:
@@ -146,7 +146,7 @@ def has_ended(pid: int) -> bool:
 def resident_bytes(pid: int) -> int:
     """The memory that a process holds; 0 when it is gone."""
     try:
-        return int(_read(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(read_quickly(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
         return 0
 
@@ -162,7 +162,7 @@ def _children(pid: int) -> list[int]:
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called for every sample)
             with contextlib.suppress(OSError):
-                children.extend(map(int, _read(f"/proc/{pid}/task/{task}/children").split()))
+                children.extend(map(int, read_quickly(f"/proc/{pid}/task/{task}/children").split()))
     return children
 
 
@@ -175,7 +175,7 @@ def _psutil_descendants(pid: int) -> list[int]:
         return []
 
 
-def _read(path: str) -> bytes:
+def read_quickly(path: str) -> bytes:
     """Read a kernel file by system calls: file objects would cost more than the kernel does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"sampler: cannot write {path}: {error.strerror}\n")
         return 2
     before_cpu_seconds = cpu_seconds()
-    tally = sample(sensors, table, controller, clock, period_seconds)
+    tally = sample(sensors, table, controller.ends_within, clock, period_seconds)
     total_cpu_seconds = cpu_seconds()
     table.close()
     _print(
