@@ -15,8 +15,6 @@ from prumo.machine.accelerators import has_tpu, read_gpus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prumo.environments.framework import Installer
-
 
 CAFFE = Framework(
     name="caffe",
@@ -118,13 +116,9 @@ def find_framework(
     public, label = _parts(name, version or versions.get(name) or framework.default_version)
     if label in framework.installer.variants and not framework.installer.labelled:
         return Request(framework, public, variant=label)
-    variant = label or _variant(framework.installer, machine or _this_machine())
-    return Request(framework, public, variant=variant, label=label)
-
-
-def _variant(installer: Installer, machine: str) -> str:
-    """What suits a machine, out of what there is."""
-    return machine if machine in installer.variants else CPU
+    machine = machine or _this_machine()
+    suitable = machine if machine in framework.installer.variants else CPU
+    return Request(framework, public, variant=label or suitable, label=label)
 
 
 def _this_machine() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,15 +45,16 @@ def ensure(request: Request, progress: Progress = SILENT) -> Environment:
     if found := existing(request):
         return found
     sweep()
-
-    def before_waiting() -> None:
-        progress.say(f"{request.name} is being set up by another process; waiting for it")
-
-    with reserved(request.name, before_waiting=before_waiting) as reservation:
+    with _reserved(request.name, progress) as reservation:
         if found := existing(request):
             return found
         request.framework.installer.require(request)
         return _make(request, reservation, progress)
+
+
+def _reserved(name: str, progress: Progress) -> AbstractContextManager[int]:
+    waiting = f"{name} is being set up by another process; waiting for it"
+    return reserved(name, before_waiting=lambda: progress.say(waiting))
 
 
 def _make(request: Request, reservation: int, progress: Progress) -> Environment:
@@ -63,15 +65,12 @@ def _make(request: Request, reservation: int, progress: Progress) -> Environment
         with log_path.open("w", encoding="utf-8") as log:
             session = Session(log, log_path, reservation)
             return _install(request, folder, session, progress)
-    except KeyboardInterrupt:
-        progress.say(f"stopping the set-up of {request.name} and removing what it made")
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            progress.say(f"stopping the set-up of {request.name} and removing what it made")
         discard(folder)
-        raise
-    except OSError as error:
-        discard(folder)
-        raise cache_error(error) from error
-    except BaseException:
-        discard(folder)
+        if isinstance(error, OSError):
+            raise cache_error(error) from error
         raise
 
 
@@ -106,12 +105,8 @@ def ensure_companion(job: str, environment: Environment, progress: Progress) -> 
     lock = LOCKS / "companions" / f"{job}.txt"
     name = f"{job}-{_lock_hash(lock, environment)}"
     folder = made_folder(COMPANIONS) / name
-
-    def before_waiting() -> None:
-        progress.say(f"{name} is being set up by another process; waiting for it")
-
     if not folder.is_dir():
-        with reserved(name, before_waiting=before_waiting) as reservation:
+        with _reserved(name, progress) as reservation:
             if not folder.is_dir():
                 progress.say(f"setting up {name}")
                 _make_companion(folder, lock, environment, reservation, progress)

@@ -101,12 +101,13 @@ class Cgroup:
 
 def own_cgroup(controller: str, process: Path = PROC / "self") -> Cgroup | None:
     """The control group of this process for `memory` or `cpu`; None where there is none."""
-    groups = read_text(process / "cgroup") or ""
-    mounts = read_text(process / "mountinfo") or ""
-    version, group = _own_group(groups, controller)
-    for root, mount, kind, options in _mounts(mounts):
-        if (kind == "cgroup" and controller in options) if version == 1 else kind == "cgroup2":
-            return Cgroup(version, _visible(mount, root, group), mount)
+    version, group = _own_group(read_text(process / "cgroup") or "", controller)
+    for line in (read_text(process / "mountinfo") or "").splitlines():
+        before, _, after = line.partition(" - ")
+        (_, _, _, root, point, *_), (kind, *_, options) = before.split(), after.split()
+        is_version_1 = kind == "cgroup" and controller in options.split(",")
+        if is_version_1 if version == 1 else kind == "cgroup2":
+            return Cgroup(version, _visible(Path(point), root, group), Path(point))
     return None
 
 
@@ -222,14 +223,6 @@ def _own_group(groups: str, controller: str) -> tuple[int, str]:
         if number == "0":
             path_in_version_2 = path
     return 2, path_in_version_2
-
-
-def _mounts(mountinfo: str) -> Iterator[tuple[str, Path, str, list[str]]]:
-    """Root, mount point, file system and its options, for each line of mountinfo."""
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kinds = before.split(), after.split()
-        yield fields[3], Path(fields[4]), kinds[0], kinds[-1].split(",")
 
 
 def _visible(mount: Path, root: str, group: str) -> Path:

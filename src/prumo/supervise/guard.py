@@ -9,7 +9,7 @@ import select
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from typing import IO, Self
+from typing import Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
 
@@ -64,6 +64,9 @@ class GuardedProcess:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        assert self._guard.stdin is not None  # noqa: S101 (asked for as a pipe)
+        assert self._guard.stdout is not None  # noqa: S101 (asked for as a pipe)
+        self._input, self._output = self._guard.stdin, self._guard.stdout
         self._report = b""
         self.ending: Ending | None = None
         self._send(json.dumps(asdict(order)))
@@ -96,16 +99,6 @@ class GuardedProcess:
     def kill(self) -> None:
         """End the command and everything below it at once."""
         self._send("kill")
-
-    @property
-    def _input(self) -> IO[bytes]:
-        assert self._guard.stdin is not None  # noqa: S101 (asked for as a pipe)
-        return self._guard.stdin
-
-    @property
-    def _output(self) -> IO[bytes]:
-        assert self._guard.stdout is not None  # noqa: S101 (asked for as a pipe)
-        return self._guard.stdout
 
     def _send(self, line: str) -> None:
         with contextlib.suppress(BrokenPipeError):

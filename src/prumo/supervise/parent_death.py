@@ -71,25 +71,17 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: parent_death [--parent PID] [--group] COMMAND...\n")
         return _USAGE
     if group:
-        return _run_in_group(command, parent)
+        signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+        # An interrupt is the command's to handle; unlike SIG_IGN, a handler is not inherited by it.
+        signal.signal(signal.SIGINT, lambda *_: None)
     die_with_parent(parent)
+    if group:
+        return subprocess.call(command, close_fds=False)
     try:
         os.execvp(command[0], command)  # noqa: S606 (without a shell, as wanted)
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         return _NOT_STARTED
-
-
-def _run_in_group(command: Sequence[str], parent: int | None) -> int:
-    signal.signal(signal.SIGTERM, _kill_group)
-    # An interrupt is the command's to handle; a handler, unlike SIG_IGN, is not inherited by it.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    die_with_parent(parent)
-    return subprocess.call(command, close_fds=False)
-
-
-def _kill_group(*_: object) -> None:
-    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

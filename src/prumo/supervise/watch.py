@@ -44,7 +44,9 @@ def main() -> None:
         line = controller.readline()
     if not line.endswith(b"\n"):
         return
-    become_subreaper()
+    if sys.platform == "linux":
+        # Processes whose parent died become children of this one, so that none escapes.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         ending = Watch(Order(**json.loads(line)), CONTROLLER).run()
     finally:
@@ -70,18 +72,6 @@ class CappedLog:
             chunk = os.read(pipe, CHUNK_BYTES)
         except BlockingIOError:
             return True
-        self._keep(chunk)
-        return bool(chunk)
-
-    def close(self) -> None:
-        """Write the kept end of a flood and close."""
-        if self.omitted_bytes:
-            self._write(b"\n[... %d bytes left out ...]\n" % self.omitted_bytes)
-        for chunk in self._tail:
-            self._write(chunk)
-        self._file.close()
-
-    def _keep(self, chunk: bytes) -> None:
         head, rest = chunk[: self._room_bytes], chunk[self._room_bytes :]
         if head:
             self._room_bytes -= len(head)
@@ -93,6 +83,15 @@ class CappedLog:
                 gone = self._tail.popleft()
                 self._tail_bytes -= len(gone)
                 self.omitted_bytes += len(gone)
+        return bool(chunk)
+
+    def close(self) -> None:
+        """Write the kept end of a flood and close."""
+        if self.omitted_bytes:
+            self._write(b"\n[... %d bytes left out ...]\n" % self.omitted_bytes)
+        for chunk in self._tail:
+            self._write(chunk)
+        self._file.close()
 
     def _write(self, chunk: bytes) -> None:
         try:
@@ -106,12 +105,6 @@ PR_SET_CHILD_SUBREAPER = 36
 MEMORY_WATCH_SECONDS = 0.2
 KILL_AGAIN_SECONDS = 0.05
 NEVER = float("inf")
-
-
-def become_subreaper() -> None:
-    """Let processes whose parent died become children of this one, so that none escapes."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class Watch:
@@ -239,15 +232,13 @@ class Watch:
         now = time.monotonic()
         if now >= self._deadline:
             self._stop("timeout")
-        if self._cause is None and self._exceeds_memory():
-            self._cause = "memory"
-            self._kill_at = now
+        cap = self._order.memory_bytes
+        if self._cause is None and cap is not None:
+            held = sum(map(resident_bytes, descendants(os.getpid())))
+            if held > cap:
+                self._cause, self._kill_at = "memory", now
         if now >= self._kill_at:
             signal_all(living_descendants(os.getpid()), signal.SIGKILL)
-
-    def _exceeds_memory(self) -> bool:
-        cap = self._order.memory_bytes
-        return cap is not None and sum(map(resident_bytes, descendants(os.getpid()))) > cap
 
     def _reap(self, main_pid: int) -> int | None:
         """Take note of ended processes; the command's exit status once it is among them."""
