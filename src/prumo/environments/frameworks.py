@@ -103,10 +103,8 @@ def find_framework(
 ) -> Request:
     """Understand `pytorch`, `pytorch@2.13.0`, `pytorch@2.13.0+cpu` or `jax@0.10.2+tpu`.
 
-    Args:
-        text: what the user wrote.
-        versions: framework → version where `text` names none, as under a study's `versions`.
-        machine: what to install for: `cpu`, `cuda` or `tpu`; by default, what this machine has.
+    `versions` count where the text names none. The machine to install for is `cpu`, `cuda` or
+    `tpu`; by default, what this one has.
     """
     name, _, version = text.strip().partition("@")
     if name not in FRAMEWORKS:

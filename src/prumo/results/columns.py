@@ -88,11 +88,6 @@ def conditions_of(records: Iterable[RunRecord], usage: pl.DataFrame) -> pl.DataF
     return stated.join(sampled, on="run", how="left", maintain_order="left")
 
 
-def machine_name(machine: dict[str, Any]) -> str | None:
-    """One line that is the same for two runs when they ran on the same machine."""
-    return str(machine_facts(machine)) or None
-
-
 def machine_facts(machine: dict[str, Any]) -> Series:
     """The name of a machine and what it is, for readers of any language."""
     cpu, memory = _part(machine, "cpu"), _part(machine, "memory")
@@ -125,7 +120,8 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "run": record.run,
         "scenario": record.scenario,
         "wall_seconds": record.wall_seconds,
-        "machine": machine_name(record.machine),
+        # The same for two runs when they ran on the same machine.
+        "machine": str(machine_facts(record.machine)) or None,
         "machine_level": str(level),
         "cores": _part(record.machine, "cpu").get("logical_cores"),
         "clock_step_seconds": _part(record.machine, "host").get("clock_step_seconds"),

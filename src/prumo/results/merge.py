@@ -12,10 +12,13 @@ from prumo.study import fingerprint
 
 if TYPE_CHECKING:
     from prumo.results.folder import ResultsFolder, Runs
-    from prumo.results.record import RunRecord
     from prumo.study import Study
 
-STANDING = {Verdict.FINISHED: 2, Verdict.UNAVAILABLE: 0, Verdict.INTERRUPTED: 0}
+STANDING = dict.fromkeys(Verdict, 1) | {
+    Verdict.FINISHED: 2,
+    Verdict.UNAVAILABLE: 0,
+    Verdict.INTERRUPTED: 0,
+}
 
 
 @dataclass
@@ -42,7 +45,7 @@ def merge(source: ResultsFolder, target: ResultsFolder) -> Merged:
     merged = Merged(unreadable=[*theirs.unfinished, *theirs.unreadable])
     for name, record in theirs.records.items():
         here = ours.records.get(name)
-        if here is not None and _standing(here) >= _standing(record):
+        if here is not None and STANDING[here.verdict] >= STANDING[record.verdict]:
             merged.kept.append(name)
             continue
         worth_keeping = name in ours.unreadable or (here is not None and here.verdict.is_failure)
@@ -84,7 +87,3 @@ def _study(folder: ResultsFolder) -> Study | None:
         return read_study(folder.path)
     except PrumoError:
         return None
-
-
-def _standing(record: RunRecord) -> int:
-    return STANDING.get(record.verdict, 1)

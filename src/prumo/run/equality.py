@@ -158,8 +158,10 @@ def prove(
     ending = _ask(task, environment, folder, limit_seconds)
     if ending.cause == "timeout":
         return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
+    how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"
+    reason = f"its worker ended without an answer: {ending.failure or how}"
     return read_proof(folder, question.framework) or NoAnswer(
-        question.framework, f"its worker ended without an answer: {_how(ending)}", refused=False
+        question.framework, reason, refused=False
     )
 
 
@@ -193,9 +195,3 @@ def _ask(
         write_json(folder / TASK_FILE, launch.task)
     with started_worker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
         return worker.wait()
-
-
-def _how(ending: Ending) -> str:
-    if ending.failure:
-        return ending.failure
-    return f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"

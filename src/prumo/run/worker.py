@@ -87,21 +87,20 @@ class Environments:
     def __init__(self, versions: Mapping[str, str], progress: Progress) -> None:
         self._versions = versions
         self._progress = progress
-        self._found: dict[str, Environment] = {}
-        self._unavailable: dict[str, str] = {}
+        self._found: dict[str, Environment | UnavailableError] = {}
 
     def find(self, framework: str) -> Environment:
         """A framework's environment; what cannot be had here is asked for only once."""
-        if framework in self._unavailable:
-            raise UnavailableError(self._unavailable[framework])
         if framework not in self._found:
             try:
                 request = find_framework(framework, versions=self._versions)
                 self._found[framework] = ensure(request, self._progress)
             except UnavailableError as error:
-                self._unavailable[framework] = str(error)
-                raise
-        return self._found[framework]
+                self._found[framework] = error
+        found = self._found[framework]
+        if isinstance(found, UnavailableError):
+            raise found
+        return found
 
 
 def worker_launch(

@@ -37,7 +37,8 @@ _PROGRAM = ".py"
 _KEYS = ("description", "layers")
 _ANY_CLASSES = 2
 
-_IMAGE_SIZE, _CHANNELS, _CLASSES = 224, 3, 1000
+_USUAL_SHAPE = (224, 3, 1000)
+"""Image size, channels and classes of a network that the user defined."""
 
 
 def find_network(
@@ -48,13 +49,13 @@ def find_network(
 ) -> Network:
     """The network, for the images and classes that it was made for where none are given."""
     entry = CATALOG.get(name)
-    image_size = image_size or (entry.image_size if entry else _IMAGE_SIZE)
-    channels = channels or (entry.channels if entry else _CHANNELS)
-    classes = classes or (entry.classes if entry else _CLASSES)
+    usual = (entry.image_size, entry.channels, entry.classes) if entry else _USUAL_SHAPE
+    given = image_size, channels, classes
+    shape = [value or default for value, default in zip(given, usual, strict=True)]
     if names_file(name):
-        return read_own_network(name, Path()).build(image_size, channels, classes)
+        return read_own_network(name, Path()).build(*shape)
     try:
-        return network(name, image_size, channels, classes)
+        return network(name, *shape)
     except NetworkError as error:
         raise InputError(str(error)) from None
 

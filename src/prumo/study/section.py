@@ -94,28 +94,19 @@ def study_error(
 ) -> StudyError:
     """Make one error of all problems, in the order of the file's lines."""
     ordered = sorted(problems, key=lambda p: (_line(p.path, lines) or 0, dotted(p.path)))
-    errors = [
-        StudyError(
-            problem.message, file=file, line=_line(problem.path, lines), key=dotted(problem.path)
-        )
-        for problem in ordered
-    ]
-    first = ordered[0]
-    return StudyError(
-        first.message,
-        file=file,
-        line=_line(first.path, lines),
-        key=dotted(first.path),
-        others=errors[1:],
+    first, *others = (
+        StudyError(p.message, file=file, line=_line(p.path, lines), key=dotted(p.path))
+        for p in ordered
     )
+    first.others = tuple(others)
+    return first
 
 
 def problems_of(error: ValidationError) -> list[Problem]:
     """Put the findings of a typed model into words."""
-    details = error.errors()
     return [
         Problem(_path(detail), describe(detail))
-        for detail in details
+        for detail in error.errors()
         # A list whose items are all wrong is called empty too.
         if detail["type"] != "too_short" or not detail["input"]
     ]
@@ -159,10 +150,8 @@ def _path(detail: ErrorDetails) -> KeyPath:
 
 def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
     """Take the line of a key, or that of the nearest key around it."""
-    for end in range(len(path), -1, -1):
-        if path[:end] in lines:
-            return lines[path[:end]]
-    return None
+    around = (path[:end] for end in range(len(path), -1, -1))
+    return next((lines[place] for place in around if place in lines), None)
 
 
 _LARGEST_INTEGER = 2**63 - 1

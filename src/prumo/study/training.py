@@ -32,14 +32,12 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]*")
 
 
 def _checked_version(version: str) -> str:
-    """Refuse what cannot be the version of a library."""
     if not _VERSION.fullmatch(version):
         raise refused(f"'{version}' is not a version such as 2.13.0")
     return version
 
 
 def _checked_framework(framework: str) -> str:
-    """Refuse a framework that is not known; `name` or `name@version`."""
     name, at, version = framework.partition("@")
     if name not in FRAMEWORKS:
         raise refused(f"unknown framework '{name}'; {did_you_mean(name, FRAMEWORKS)}")

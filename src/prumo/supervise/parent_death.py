@@ -31,12 +31,8 @@ _USAGE, _NOT_STARTED = 2, 127
 def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> None:
     """Have the kernel send a signal to this process, also after an exec, when its parent ends.
 
-    The parent counts as ended when the thread that started this process ends.
-
-    Args:
-        parent: the parent's process number, by which one that ended before this call is
-            noticed. By default the parent of this moment.
-        death: the signal.
+    The parent counts as ended when the thread that started this process ends. By its number, a
+    parent that ended before this call is noticed.
     """
     if sys.platform != "linux":
         return
@@ -49,10 +45,8 @@ def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SI
 def dies_with_parent(command: Sequence[str], *, group: bool = False) -> list[str]:
     """The command, wrapped so that it ends with the process that calls this and starts it.
 
-    Args:
-        command: the words.
-        group: Kill its children too. The process must then be started as the leader of a group
-            (`process_group=0` or `start_new_session=True`).
+    With `group` its children are killed too: it must then be started as the leader of a group
+    (`process_group=0` or `start_new_session=True`).
     """
     # By its path: no site-packages to look through, and no PYTHONPATH that could mislead.
     script = [sys.executable, "-I", "-S", str(Path(__file__).absolute())]

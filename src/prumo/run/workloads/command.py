@@ -49,7 +49,9 @@ def read_output_metrics(
         found = _from_json(line) if json_lines else {}
         for pattern in compiled:
             for match in pattern.finditer(line):
-                found.update(_from_groups(match))
+                for name, text in match.groupdict().items():
+                    with suppress(TypeError, ValueError):
+                        found[name] = float(text)
         for name, value in found.items():
             values.setdefault(name, []).append(value)
     return {name: KEEPERS[keep.get(name, "last")](series) for name, series in values.items()}
@@ -76,16 +78,6 @@ def _from_json(line: str) -> dict[str, float]:
     return found
 
 
-def _from_groups(match: re.Match[str]) -> dict[str, float]:
-    found = {}
-    for name, text in match.groupdict().items():
-        try:
-            found[name] = float(text)
-        except (TypeError, ValueError):
-            continue
-    return found
-
-
 class CommandLauncher(Launcher):
     """Starts the study's command with its levels filled in; reads figures from what it prints."""
 
@@ -100,11 +92,13 @@ class CommandLauncher(Launcher):
     def launch(self, run: Run, folder: Path) -> Launch:
         """Fill the command in for a run."""
         filled = invocation_for(self._command, run)
+        # Behind the user's own packages, `prumo_worker.probe` can be imported.
+        packages = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(worker_path()))))
         threads = self.study.measure.threads or read_cpu().usable_cores
         environment = (
             dict(os.environ)
             | thread_environment(threads)
-            | {"PYTHONPATH": _with_probe(), "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)}
+            | {"PYTHONPATH": packages, "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)}
             | dict(filled.environment)
         )
         return Launch(
@@ -121,9 +115,3 @@ class CommandLauncher(Launcher):
             log, json_lines=wanted.json_lines, patterns=wanted.patterns, keep=wanted.keep
         )
         return printed | journal_metrics(events)
-
-
-def _with_probe() -> str:
-    """The user's own PYTHONPATH, with `prumo_worker.probe` to be found behind it."""
-    own = os.environ.get("PYTHONPATH")
-    return f"{own}{os.pathsep}{worker_path()}" if own else str(worker_path())
