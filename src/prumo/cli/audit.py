@@ -51,18 +51,14 @@ def command(  # noqa: PLR0913 (one argument per option)
     Exit codes: 0 all claims agree, 1 some do not, 2 bad input.
     """
     claims = load_claims(claims_file)
-    audited = audit_results(Results(_results_path(study, folder)), claims, confidence)
+    if study.is_file():
+        study = folder or default_results(load(study))
+    elif folder is not None:
+        raise click.UsageError("FOLDER goes with a study's file; RESULTS is a folder already.")
+    audited = audit_results(Results(study), claims, confidence)
     if as_json:
         print_json(audit_document(audited, language))
     else:
         print_audit(audited, confidence, language, table_console())
     if any(item.judgement is not Judgement.AGREES for item in audited):
         sys.exit(ExitCode.FINDINGS)
-
-
-def _results_path(study: Path, folder: Path | None) -> Path:
-    if study.is_file():
-        return folder or default_results(load(study))
-    if folder is not None:
-        raise click.UsageError("FOLDER goes with a study's file; RESULTS is a folder already.")
-    return study

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -30,7 +31,7 @@ def command(as_json: bool, path: Path, quick: bool) -> None:
     machine = machine_facts(path) if quick else inspect_machine(path)
     advice = advise(machine)
     if as_json:
-        told = {**machine.as_dict(), "advice": [each.as_dict() for each in advice]}
+        told = {**asdict(machine), "advice": [each.as_dict() for each in advice]}
         print_json(told)
     elif (console := Console()).is_terminal:
         _print_tables(console, describe(machine), advice)

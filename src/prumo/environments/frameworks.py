@@ -114,15 +114,10 @@ def find_framework(
     public, label = _parts(name, version or versions.get(name) or framework.default_version)
     if label in framework.installer.variants and not framework.installer.labelled:
         return Request(framework, public, variant=label)
-    machine = machine or _this_machine()
+    if machine is None:
+        machine = CUDA if read_gpus().devices else TPU if has_tpu() else CPU
     suitable = machine if machine in framework.installer.variants else CPU
     return Request(framework, public, variant=label or suitable, label=label)
-
-
-def _this_machine() -> str:
-    if read_gpus().devices:
-        return CUDA
-    return TPU if has_tpu() else CPU
 
 
 def _parts(name: str, version: str) -> tuple[str, str]:

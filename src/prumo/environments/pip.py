@@ -128,7 +128,10 @@ class VirtualEnvironment:
         # `===` is the one operator of pip's that does not take 2.13.0+cpu for 2.13.0.
         requirements = [f"{package}==={build}", *self.requirements]
         install(session, python, requirements, constraints=request.lock, progress=progress)
-        return Installation(build, _python_version(folder), _packages(folder))
+        settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+        pairs = (line.partition("=") for line in settings)
+        venv = {key.strip(): value.strip() for key, _, value in pairs}
+        return Installation(build, venv["version"], _packages(folder))
 
     def _choose(self, request: Request, session: Session, python: Path) -> tuple[str, str]:
         """The first package that pip offers in this version, and its build."""
@@ -164,12 +167,6 @@ def _packages(folder: Path) -> dict[str, str]:
         for distribution in distributions(path=site_packages)
     }
     return dict(sorted(found.items()))
-
-
-def _python_version(folder: Path) -> str:
-    settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition("=") for line in settings)
-    return {key.strip(): value.strip() for key, _, value in pairs}["version"]
 
 
 def pip_environment() -> dict[str, str]:

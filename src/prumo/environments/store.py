@@ -150,20 +150,16 @@ def finish_environment(folder: Path, request: Request, installation: Installatio
         python_version=installation.python_version,
         lock_hash=request.lock_hash,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        size_bytes=_size_bytes(folder),
+        size_bytes=sum(
+            (Path(root) / name).lstat().st_size
+            for root, _, names in os.walk(folder)
+            for name in names
+        ),
         packages=installation.packages,
     )
-    marker = {
-        key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
-    }
-    write_json(folder / MARKER, marker)
+    facts = asdict(environment).items()
+    write_json(folder / MARKER, {key: fact for key, fact in facts if key not in {"name", "path"}})
     return environment
-
-
-def _size_bytes(folder: Path) -> int:
-    return sum(
-        (Path(root) / name).lstat().st_size for root, _, names in os.walk(folder) for name in names
-    )
 
 
 def existing(request: Request) -> Environment | None:

@@ -91,14 +91,20 @@ _PATIENCE_SECONDS = 10.0
 def descendants(pid: int) -> list[int]:
     """Every process below `pid`, parents before children."""
     if not kernel_lists_children():
-        return _psutil_descendants(pid)
-    found: list[int] = []
+        import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
+
+        try:
+            return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        except psutil.Error:
+            return []
     queue = [pid]
     for parent in queue:
-        children = _children(parent)
-        found.extend(children)
-        queue.extend(children)
-    return found
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 (for every sample)
+                with contextlib.suppress(OSError):
+                    children = read_quickly(f"/proc/{parent}/task/{task}/children")
+                    queue.extend(map(int, children.split()))
+    return queue[1:]
 
 
 def living_descendants(pid: int) -> list[int]:
@@ -155,24 +161,6 @@ def resident_bytes(pid: int) -> int:
 def kernel_lists_children() -> bool:
     """Whether this kernel lists the children of a process; few are built without it."""
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
-
-
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called for every sample)
-            with contextlib.suppress(OSError):
-                children.extend(map(int, read_quickly(f"/proc/{pid}/task/{task}/children").split()))
-    return children
-
-
-def _psutil_descendants(pid: int) -> list[int]:
-    import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
-
-    try:
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return []
 
 
 def read_quickly(path: str) -> bytes:

@@ -6,10 +6,9 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
-from typing import Any
 
 import psutil
 
@@ -269,10 +268,6 @@ class Machine:
     gpus: Gpus
     disk: Disk
     noise: Noise
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain dictionaries, lists and numbers, ready for JSON."""
-        return asdict(self)
 
 
 def machine_facts(path: Path | None = None) -> Machine:

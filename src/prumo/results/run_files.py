@@ -171,20 +171,17 @@ def _usage_columns(samples: pl.DataFrame) -> list[str]:
 
 def _reduction(column: str) -> pl.Expr | None:
     if column.endswith(("_percent", "_watts")):
-        return _mean_over_time(pl.col(column)).alias(f"{column}_mean")
+        # Each row counts for the time since the row before: the last comes early, some come late.
+        value, span = pl.col(column), pl.col(SPAN_SECONDS)
+        covered = span.filter(value.is_not_null()).sum()
+        mean = pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
+        return mean.alias(f"{column}_mean")
     if column.endswith("_bytes"):
         return pl.col(column).max().alias(f"{column}_max")
     if column.endswith("_joules"):
         # A counter that only grows since the sampler began: its greatest value is the run's total.
         return pl.col(column).max()
     return None
-
-
-def _mean_over_time(value: pl.Expr) -> pl.Expr:
-    """Each row counts for the time since the row before: the last comes early, some come late."""
-    span = pl.col(SPAN_SECONDS)
-    covered = span.filter(value.is_not_null()).sum()
-    return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
 
 
 def scan_steps(run_paths: Iterable[Path]) -> pl.LazyFrame:

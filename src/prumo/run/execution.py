@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnequalError, did_you_mean
 from prumo.money.study_prices import keep_prices
+from prumo.plugins import EXECUTORS
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict, trained_architectures
 from prumo.run.events import (
@@ -21,7 +22,7 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.executors import DEFAULT_EXECUTOR, executor_class
+from prumo.run.executors import DEFAULT_EXECUTOR, Executor
 from prumo.run.schedule import Outcome, Schedule, unsettled
 from prumo.study import Adaptive, Imported, Rule, fingerprint
 from prumo.study.network import compared_frameworks
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from prumo.results.record import RunRecord
     from prumo.run.events import Listener
-    from prumo.run.executors import Executor
     from prumo.study import Run, Scenario, Study
     from prumo.study.network import Frameworks
 
@@ -249,7 +249,7 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
     For a scenario without an earlier run, `expected_seconds` is the first guess of its duration.
     """
     _refuse_imported(study)
-    kind = executor_class(executor_name)
+    kind = EXECUTORS.load_class(executor_name, Executor)  # type: ignore[type-abstract]
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():

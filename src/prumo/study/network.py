@@ -51,11 +51,11 @@ def find_network(
     entry = CATALOG.get(name)
     usual = (entry.image_size, entry.channels, entry.classes) if entry else _USUAL_SHAPE
     given = image_size, channels, classes
-    shape = [value or default for value, default in zip(given, usual, strict=True)]
+    size, depth, count = (value or default for value, default in zip(given, usual, strict=True))
     if names_file(name):
-        return read_own_network(name, Path()).build(*shape)
+        return read_own_network(name, Path()).build(size, depth, count)
     try:
-        return network(name, *shape)
+        return network(name, size, depth, count)
     except NetworkError as error:
         raise InputError(str(error)) from None
 
@@ -131,16 +131,10 @@ class OwnNetwork:
         try:
             return network(self.name, image_size, channels, classes, self.layers)
         except NetworkError as error:
-            raise self._wrong(error) from None
+            raise self.located(error) from None
 
-    def check_layers(self) -> None:
-        """Refuse layers that are not well formed, whatever the image."""
-        try:
-            read_layers(self.layers, _ANY_CLASSES)
-        except NetworkError as error:
-            raise self._wrong(error) from None
-
-    def _wrong(self, error: NetworkError) -> StudyError:
+    def located(self, error: NetworkError) -> StudyError:
+        """The error with the file, and the line of its layer."""
         known = error.position is not None and self.lines
         line = self.lines[error.position or 0] if known else None
         return StudyError(str(error), file=self.file, line=line)
@@ -159,7 +153,11 @@ def read_own_network(name: str, folder: Path) -> OwnNetwork:
         own = OwnNetwork(name, program_layers(text, file), file)
     else:
         own = _from_yaml(name, text, file)
-    own.check_layers()
+    try:
+        # Well formed, whatever the image.
+        read_layers(own.layers, _ANY_CLASSES)
+    except NetworkError as error:
+        raise own.located(error) from None
     return own
 
 

@@ -117,19 +117,16 @@ class _Reader:
         )
 
     def _wanted_levels(self, name: str, choice: object) -> tuple[Level, ...]:
-        known = self._known_levels(name)
+        if name not in self._levels:
+            raise RuleError(f"no such parameter '{name}'; {did_you_mean(name, self._levels)}")
+        self.names.add(name)
+        known = self._levels[name]
         wanted = tuple(choice) if isinstance(choice, list | tuple) else (choice,)
         for level in wanted:
             if not any(_same(level, other) for other in known):
                 hint = did_you_mean(str(level), map(str, known))
                 raise RuleError(f"{shown(level)} is not a level of {name}; {hint}")
         return wanted
-
-    def _known_levels(self, name: str) -> Sequence[Level]:
-        if name not in self._levels:
-            raise RuleError(f"no such parameter '{name}'; {did_you_mean(name, self._levels)}")
-        self.names.add(name)
-        return self._levels[name]
 
     def _comparisons(self, node: ast.Compare) -> Condition:
         """Read a chain: `1 < x <= 3` holds when each of its comparisons does."""

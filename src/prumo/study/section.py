@@ -19,7 +19,9 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PlainValidator,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
@@ -241,16 +243,13 @@ _LEAST_MEMORY_BYTES = 2**20
 _MOST_MEMORY_BYTES = 2**60
 
 
-def _no_truth(value: object) -> object:
+def _checked_size(value: object, handler: ValidatorFunctionWrapHandler) -> int:
     if isinstance(value, bool):
         raise refused("should be a size such as 4GiB")
-    return value
-
-
-def _checked_size(size: int) -> int:
+    size = int(handler(value))
     if not _LEAST_MEMORY_BYTES <= size <= _MOST_MEMORY_BYTES:
         raise refused("should be a size of 1MiB or more, such as 4GiB")
-    return int(size)
+    return size
 
 
 def _distinct(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -281,9 +280,7 @@ class MeasureSettings(Section):
         | None
     ) = None
     """CPU numbers that a run is bound to."""
-    memory_bytes: (
-        Annotated[ByteSize, BeforeValidator(_no_truth), AfterValidator(_checked_size)] | None
-    ) = None
+    memory_bytes: Annotated[ByteSize, WrapValidator(_checked_size)] | None = None
     """Memory cap of a run, in bytes or as `4GiB`."""
     profile: Truth = False
     """After the timed training, take a few steps more under the framework's profiler."""

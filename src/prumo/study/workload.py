@@ -134,19 +134,11 @@ class Imported(Workload):
     """Where the figures were published."""
 
 
-def load_workload(kind: str) -> type[Workload]:
-    """The plug-in of a kind; InputError where none is installed, PluginError where it is broken."""
-    workload = WORKLOADS.load(kind)
-    if isinstance(workload, type) and issubclass(workload, Workload):
-        return workload
-    raise PluginError(f"the workload '{kind}' is no subclass of prumo.study.workload.Workload")
-
-
 def _loadable() -> Iterator[type[Workload]]:
     """Every kind whose plug-in loads; a broken one is an error only where a study names it."""
     for kind in WORKLOADS.names():
         with suppress(PluginError):
-            yield load_workload(kind)
+            yield WORKLOADS.load_class(kind, Workload)
 
 
 class _ByKind:
@@ -187,4 +179,4 @@ def _read_by_kind(value: object, info: ValidationInfo) -> Workload:
         reason = refused(f"{shown(str(kind))} is not known; {hint}")
         detail = InitErrorDetails(type=reason, loc=("kind",), input=kind)
         raise ValidationError.from_exception_data("Workload", [detail])
-    return load_workload(kind).model_validate(value, context=info.context)
+    return WORKLOADS.load_class(kind, Workload).model_validate(value, context=info.context)

@@ -120,7 +120,11 @@ class Watch:
 
     def run(self) -> Ending:
         """Run to the end of the last process and say how it went."""
-        wake = _wake_on_child_exit()
+        # Readable whenever a child ends.
+        wake, alarm = os.pipe()
+        os.set_blocking(alarm, False)
+        signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._stop("stopped"))
         try:
             log = CappedLog(Path(self._order.log), self._order.log_bytes)
@@ -159,7 +163,10 @@ class Watch:
 
         def enter() -> None:
             die_with_parent(guard, signal.SIGKILL)
-            _offer_as_victim()
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            # When memory runs out, the kernel shall kill the run and not Prumo.
+            with contextlib.suppress(OSError):
+                Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
             if order.affinity:
                 os.sched_setaffinity(0, order.affinity)
             for path in order.join:
@@ -252,22 +259,6 @@ class Watch:
             if pid == main_pid:
                 self._max_rss_bytes = usage.ru_maxrss * 1024
                 return status
-
-
-def _wake_on_child_exit() -> int:
-    """A descriptor that becomes readable whenever a child ends."""
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    return read
-
-
-def _offer_as_victim() -> None:
-    """When memory runs out, the kernel shall kill the run and not Prumo."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
 
 
 if __name__ == "__main__":

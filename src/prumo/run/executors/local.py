@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
@@ -36,9 +37,14 @@ class LocalExecutor(Executor):
 
     def __init__(self, study: Study, folder: ResultsFolder, listener: Listener) -> None:
         super().__init__(study, folder, listener)
-        _require_cpus(study.measure.affinity)
+        usable = os.sched_getaffinity(0)
+        if absent := [cpu for cpu in study.measure.affinity or () if cpu not in usable]:
+            raise InputError(
+                f"measure.affinity names CPU {absent[0]}, which this process cannot use; "
+                f"it can use {', '.join(map(str, sorted(usable)))}"
+            )
         self._workload = open_workload(study, ListenerProgress(listener))
-        self.machine = machine_facts(folder.path).as_dict()
+        self.machine = asdict(machine_facts(folder.path))
         self._interruption = Interruption()
 
     def prepare(self, runs: Sequence[Run]) -> None:
@@ -91,14 +97,3 @@ class LocalExecutor(Executor):
                 self.listener(RunProgress(run, done, known))
 
         return report
-
-
-def _require_cpus(affinity: tuple[int, ...] | None) -> None:
-    """Refuse CPUs that this process may not use, before anything is started on them."""
-    usable = os.sched_getaffinity(0)
-    absent = [cpu for cpu in affinity or () if cpu not in usable]
-    if absent:
-        raise InputError(
-            f"measure.affinity names CPU {absent[0]}, which this process cannot use; "
-            f"it can use {', '.join(map(str, sorted(usable)))}"
-        )
