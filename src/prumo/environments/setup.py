@@ -103,7 +103,11 @@ _HASH_DIGITS = 10
 def ensure_companion(job: str, environment: Environment, progress: Progress) -> Path:
     """The folder with the packages for a job such as `tensorflow-to-onnx`, made if need be."""
     lock = LOCKS / "companions" / f"{job}.txt"
-    name = f"{job}-{_lock_hash(lock, environment)}"
+    # Compiled packages are for one Python on one kind of processor.
+    python = ".".join(environment.python_version.split(".")[:2])
+    ingredients = [lock.read_text(encoding="utf-8"), f"python {python} {platform.machine()}"]
+    digest = sha256("\n".join(ingredients).encode()).hexdigest()[:_HASH_DIGITS]
+    name = f"{job}-{digest}"
     folder = made_folder(COMPANIONS) / name
     if not folder.is_dir():
         with _reserved(name, progress) as reservation:
@@ -111,13 +115,6 @@ def ensure_companion(job: str, environment: Environment, progress: Progress) -> 
                 progress.say(f"setting up {name}")
                 _make_companion(folder, lock, environment, reservation, progress)
     return folder
-
-
-def _lock_hash(lock: Path, environment: Environment) -> str:
-    """Compiled packages are for one Python on one kind of processor."""
-    python = ".".join(environment.python_version.split(".")[:2])
-    ingredients = [lock.read_text(encoding="utf-8"), f"python {python} {platform.machine()}"]
-    return sha256("\n".join(ingredients).encode()).hexdigest()[:_HASH_DIGITS]
 
 
 def _make_companion(

@@ -22,10 +22,10 @@ class NvmlUnsupportedError(NvmlError):
 
 
 class Nvml:
-    """An open session with the library."""
+    """An open session with the library; NvmlError says why there is none."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self, module: ModuleType | None = None) -> None:
+        self._module: Any = module or import_module("pynvml")
         self._ask("nvmlInit")
 
     def driver_version(self) -> str:
@@ -73,11 +73,6 @@ class Nvml:
             raise NvmlError(str(error)) from error
 
 
-def open_nvml(module: ModuleType | None = None) -> Nvml:
-    """Open the library; NvmlError says why there is none."""
-    return Nvml(module or import_module("pynvml"))
-
-
 @dataclass(frozen=True)
 class Gpu:
     """One GPU, by the driver's number."""
@@ -101,7 +96,7 @@ def read_gpus(module: ModuleType | None = None) -> Gpus:
     """Look at the GPUs; `module` stands in for pynvml where there is no GPU."""
     devices: list[Gpu] = []
     try:
-        nvml = open_nvml(module)
+        nvml = Nvml(module)
         for index in range(nvml.device_count()):
             with suppress(NvmlError):
                 devices.append(Gpu(index, nvml.name(index), None))

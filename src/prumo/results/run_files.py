@@ -35,13 +35,15 @@ _FIGURES: dict[str, DataTypeClass] = {
     "loss": pl.Float64,
 }
 
+# The name of the run folder that a file is in.
+_RUN = pl.col("run").str.extract(r"([^/]+)/[^/]+$")
 _MARK = re.compile(rb'"event"\s*:\s*"profile"')
 
 
 def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """The samples of these run folders, read only when collected; `run` says whose they are."""
     tables = [
-        _scan_samples(header, files, include_file_paths="run").with_columns(run_of_file("run"))
+        _scan_samples(header, files, include_file_paths="run").with_columns(_RUN)
         for header, files in _files_by_header(run_paths).items()
     ]
     if not tables:
@@ -60,11 +62,6 @@ def read_samples(run_paths: Iterable[Path]) -> Iterator[tuple[str, pl.DataFrame]
             scans = [_scan_samples(header, [file]).drop("time", strict=False) for file in batch]
             tables = pl.collect_all(scans, engine="streaming")
             yield from zip((file.parent.name for file in batch), tables, strict=True)
-
-
-def run_of_file(column: str) -> pl.Expr:
-    """The name of the run folder that a file is in."""
-    return pl.col(column).str.extract(r"([^/]+)/[^/]+$").alias("run")
 
 
 def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
@@ -215,7 +212,7 @@ def _scan_events(
         include_file_paths="run",
     )
     return lines.filter(pl.col("line").str.contains(rf'"event":\s*"{event}"')).select(
-        run_of_file("run"), *(_field(name, kind) for name, kind in fields.items())
+        _RUN, *(_field(name, kind) for name, kind in fields.items())
     )
 
 

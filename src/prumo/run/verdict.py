@@ -37,7 +37,7 @@ def judge(evidence: Evidence) -> Judgement:
     verdict, reason = (
         _ended_from_outside(evidence) or _failed_by_itself(evidence) or _worthless(evidence)
     ) or (Verdict.FINISHED, "")
-    return Judgement(verdict, reason[:REASON_CHARACTERS], _notes(evidence))
+    return Judgement(verdict, reason[:REASON_CHARACTERS], _notes(evidence.ending))
 
 
 def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
@@ -93,15 +93,13 @@ def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
     return None
 
 
-def _notes(evidence: Evidence) -> list[str]:
-    notes = []
-    if evidence.ending.left_behind:
-        notes.append(f"left {evidence.ending.left_behind} processes behind, which were killed")
-    if evidence.ending.log_omitted_bytes:
-        notes.append(f"worker.log leaves out {evidence.ending.log_omitted_bytes} bytes of output")
-    if evidence.ending.survivors:
-        notes.append(f"{evidence.ending.survivors} processes of another user could not be killed")
-    return notes
+def _notes(ending: Ending) -> list[str]:
+    counts = {
+        "left {} processes behind, which were killed": ending.left_behind,
+        "worker.log leaves out {} bytes of output": ending.log_omitted_bytes,
+        "{} processes of another user could not be killed": ending.survivors,
+    }
+    return [text.format(count) for text, count in counts.items() if count]
 
 
 class Anomaly(StrEnum):

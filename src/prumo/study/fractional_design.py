@@ -98,13 +98,8 @@ Equation = tuple[tuple[int, ...], int]
 def _equations(generators: Generators, space: Space) -> Iterator[Equation]:
     for generated, sources in generators.items():
         modulus = len(space.factors[generated])
-        yield (
-            tuple(
-                1 if name == generated else (-1 % modulus if name in sources else 0)
-                for name in space.factors
-            ),
-            modulus,
-        )
+        coefficients = dict.fromkeys(space.factors, 0) | dict.fromkeys(sources, -1 % modulus)
+        yield tuple((coefficients | {generated: 1}).values()), modulus
 
 
 def _solutions(

@@ -16,7 +16,7 @@ from prumo.plugins import WORKLOADS
 from prumo.study.section import Section, Text, refused, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
@@ -134,13 +134,6 @@ class Imported(Workload):
     """Where the figures were published."""
 
 
-def _loadable() -> Iterator[type[Workload]]:
-    """Every kind whose plug-in loads; a broken one is an error only where a study names it."""
-    for kind in WORKLOADS.names():
-        with suppress(PluginError):
-            yield WORKLOADS.load_class(kind, Workload)
-
-
 class _ByKind:
     """Tells Pydantic to read the section with the plug-in of its `kind`.
 
@@ -159,7 +152,12 @@ class _ByKind:
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         del schema
-        union: Any = reduce(or_, _loadable())
+        kinds: list[type[Workload]] = []
+        for kind in WORKLOADS.names():
+            # A broken plug-in is an error only where a study names it.
+            with suppress(PluginError):
+                kinds.append(WORKLOADS.load_class(kind, Workload))
+        union: Any = reduce(or_, kinds)
         return handler(TypeAdapter(Annotated[union, Field(discriminator="kind")]).core_schema)
 
 

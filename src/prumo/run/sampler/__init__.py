@@ -55,15 +55,11 @@ def sample(
 def _write_row(sensors: Sequence[Sensor], table: Table, clock: Clock, start: float) -> None:
     row = [clock.wall(), clock.monotonic() - start]
     for sensor in sensors:
-        row += _read(sensor)
+        try:
+            row += sensor.read()
+        except (OSError, ValueError, LookupError):
+            row += (UNKNOWN,) * len(sensor.columns)
     table.write(row)
-
-
-def _read(sensor: Sensor) -> tuple[float, ...]:
-    try:
-        return sensor.read()
-    except (OSError, ValueError, LookupError):
-        return (UNKNOWN,) * len(sensor.columns)
 
 
 def columns_of(sensors: Sequence[Sensor]) -> list[str]:
@@ -177,12 +173,6 @@ class ControllerPipe:
                 return False
             if self._wake in ready or not os.read(self._descriptor, _MOST_BYTES):
                 return True
-
-
-def cpu_seconds() -> float:
-    """Processor time of this process so far, in user and system mode."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
 
 
 def memory_bytes(status: Path = Path("/proc/self/status")) -> int:

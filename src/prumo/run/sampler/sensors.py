@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from prumo.machine.accelerators import NvmlError, NvmlUnsupportedError, open_nvml
+from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError
 from prumo.machine.kernel import CpuTicks, parse_cpu_ticks, parse_pressure
 
 UNKNOWN = float("nan")
@@ -201,7 +201,7 @@ def open_gpus(module: ModuleType | None = None) -> Sensor | None:
     A GPU that stops answering empties its own cells only.
     """
     try:
-        nvml = open_nvml(module)
+        nvml = Nvml(module)
         count = nvml.device_count()
     except NvmlError:
         return None

@@ -13,12 +13,12 @@ from prumo.study import Training
 from prumo.study.network import Architecture, frameworks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo.run.worker import Launch
-    from prumo.study import Run, Scenario, Study
+    from prumo.study import Level, Run, Scenario, Study
 
 
 class TrainingLauncher(Launcher):
@@ -41,17 +41,13 @@ class TrainingLauncher(Launcher):
 
     def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
         """The networks that these scenarios train, with the shape of their data."""
-        return frameworks_of(
-            (
-                Architecture(
-                    str(parameters["network"]),
-                    int(parameters["image_size"]),
-                    *self._data.shape(parameters),
-                ),
-                str(parameters["framework"]),
-            )
-            for parameters in (scenario.parameters for scenario in scenarios)
-        )
+
+        def training(parameters: Mapping[str, Level]) -> tuple[Architecture, str]:
+            size, shape = int(parameters["image_size"]), self._data.shape(parameters)
+            network = Architecture(str(parameters["network"]), size, *shape)
+            return network, str(parameters["framework"])
+
+        return frameworks_of(training(scenario.parameters) for scenario in scenarios)
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Start a worker that trains the scenario's network."""
