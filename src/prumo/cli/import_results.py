@@ -69,7 +69,7 @@ def _importer(kind_name: str) -> click.Command:
     return importer
 
 
-@click.command(
+@command.command(
     "csv",
     epilog=(
         "Example:  prumo import csv studies/ufrgs-serverless/mapping.yaml downloads/serverless "
@@ -119,6 +119,5 @@ def import_csv(
     click.echo(f"report with:  prumo report {into}")
 
 
-command.add_command(import_csv)
 for _name in KINDS:
     command.add_command(_importer(_name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import commonpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
-PAGE = "html"
 
 
 @click.command(epilog="Example:  prumo report results/demo --lang pt-BR --format latex --out paper")
@@ -77,7 +76,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     elif csv_path is not None:
         write_file(Path(csv_path), tables.summary.write_csv())
     if as_json:
-        print_json({**report.document(), **_paths(written)})
+        page = next((str(path) for path in written if path.suffix == ".html"), None)
+        print_json({**report.document(), "page": page, "files": list(map(str, written))})
     elif csv_path != STANDARD_OUTPUT:
         report.print(table_console())
         click.echo()
@@ -91,11 +91,6 @@ def _place(written: list[Path]) -> str:
     if len(written) == 1:
         return str(written[0])
     return f"{len(written)} files in {commonpath(path.parent for path in written)}"
-
-
-def _paths(written: list[Path]) -> dict[str, Any]:
-    page = next((str(path) for path in written if path.suffix == f".{PAGE}"), None)
-    return {"page": page, "files": list(map(str, written))}
 
 
 def _write(report: LocalizedReport, formats: tuple[str, ...], out: Path | None) -> list[Path]:

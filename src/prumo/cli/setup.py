@@ -52,7 +52,14 @@ def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool
         if not found and not as_json:
             click.echo("no environments yet; `prumo setup pytorch` makes one")
     elif removing:
-        _remove(names, as_json=as_json)
+        if names == ("all",):
+            names = tuple(environment.name for environment in environments())
+        removed = [remove(name) for name in names]
+        if as_json:
+            print_json({"removed": [environment.as_json() for environment in removed]})
+            return
+        for environment in removed:
+            click.echo(f"removed {environment.name} ({_megabytes(environment)})")
     else:
         requests = {request.name: request for name in names for request in _requests(name)}
         with shown_progress() as progress:
@@ -75,17 +82,6 @@ def _requests(name: str) -> Sequence[Request]:
     if not requests:
         click.echo(f"{path}: its runs are commands, which need no environment", err=True)
     return requests
-
-
-def _remove(names: Sequence[str], *, as_json: bool) -> None:
-    if tuple(names) == ("all",):
-        names = [environment.name for environment in environments()]
-    removed = [remove(name) for name in names]
-    if as_json:
-        print_json({"removed": [environment.as_json() for environment in removed]})
-        return
-    for environment in removed:
-        click.echo(f"removed {environment.name} ({_megabytes(environment)})")
 
 
 def _print(found: Sequence[Environment], *, as_json: bool) -> None:

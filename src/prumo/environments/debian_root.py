@@ -60,16 +60,8 @@ class DebianRoot:
     """Programs of the framework that get a wrapper in `bin` beside `python`."""
     library_folders: tuple[str, ...] = ()
     """Folders of libraries that scripts of the packages would have linked, in order."""
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """Debian builds for processors."""
-        return (CPU,)
-
-    @property
-    def labelled(self) -> bool:
-        """A release has one build."""
-        return False
+    variants: tuple[str, ...] = (CPU,)
+    labelled: bool = False
 
     def ingredients(self, request: Request) -> list[str]:
         """The release, the packages and the machine's architecture."""

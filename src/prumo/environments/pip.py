@@ -87,13 +87,10 @@ class VirtualEnvironment:
 
     def packages(self, request: Request) -> tuple[str, ...]:
         """How pip calls what answers a request, the best first."""
-        if request.variant == CPU and self.cpu_package:
-            return (self.cpu_package, self.package)
-        if request.variant == CUDA and self.cuda_package:
-            return (self.cuda_package,)
-        if request.variant == TPU and self.tpu_package:
-            return (self.tpu_package,)
-        return (self.package,)
+        own = {CPU: self.cpu_package, CUDA: self.cuda_package, TPU: self.tpu_package}
+        package = own.get(request.variant) or self.package
+        is_optional = package == self.cpu_package
+        return (package, self.package) if is_optional else (package,)
 
     def ingredients(self, request: Request) -> list[str]:
         """The packages, their pins, and the Python that they are for."""
@@ -127,7 +124,9 @@ class VirtualEnvironment:
             progress.say(advice)
         # `===` is the one operator of pip's that does not take 2.13.0+cpu for 2.13.0.
         requirements = [f"{package}==={build}", *self.requirements]
-        install(session, python, requirements, constraints=request.lock, progress=progress)
+        pins = ["--constraint", str(request.lock)] if request.lock else []
+        failure = f"pip could not install {' '.join(requirements)}"
+        _pip(session, python, ["install", *requirements, *pins], failure, progress)
         settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
         pairs = (line.partition("=") for line in settings)
         venv = {key.strip(): value.strip() for key, _, value in pairs}
@@ -196,22 +195,6 @@ def offered_versions(session: Session, python: Path, package: str) -> list[str]:
         if line.startswith("Available versions:"):
             return [version.strip() for version in line.partition(":")[2].split(",")]
     raise SetupError(f"{failure}\nthe whole log: {session.log_path}")
-
-
-def install(
-    session: Session,
-    python: Path,
-    requirements: Sequence[str],
-    *,
-    constraints: Path | None,
-    progress: Progress,
-) -> None:
-    """Install requirements, held to the pins of a lock where there is one."""
-    words = ["install", *requirements]
-    if constraints:
-        words += ["--constraint", str(constraints)]
-    failure = f"pip could not install {' '.join(requirements)}"
-    _pip(session, python, words, failure, progress)
 
 
 def install_beside(

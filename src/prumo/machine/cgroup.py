@@ -122,12 +122,8 @@ def memory_limit(process: Path = PROC / "self") -> MemoryLimit | None:
     """The tightest memory limit from the group of this process upwards; None without one."""
     own = own_cgroup("memory", process)
     limits = [group.memory_limit() for group in own.upwards()] if own else []
-    known = [limit for limit in limits if limit is not None]
-    if not known:
-        return None
-    return MemoryLimit(
-        min(limit.limit_bytes for limit in known), min(limit.free_bytes for limit in known)
-    )
+    known = [(limit.limit_bytes, limit.free_bytes) for limit in limits if limit is not None]
+    return MemoryLimit(*map(min, zip(*known, strict=True))) if known else None
 
 
 class CappedCgroup:

@@ -73,11 +73,6 @@ class NetworkEquality(BaseModel, frozen=True):
         return Architecture(self.network, self.image_size, self.channels, self.classes)
 
     @property
-    def title(self) -> str:
-        """In words for a person."""
-        return self.architecture.title
-
-    @property
     def differences(self) -> tuple[FrameworkEquality, ...]:
         """The frameworks that do not agree or failed to answer."""
         wrong = {ProofState.DIFFERENT, ProofState.FAILED}

@@ -101,11 +101,8 @@ class ResultsFolder:
 
     def stray_paths(self) -> list[Path]:
         """Folders that hold a record and are not named as a run: copies that somebody made."""
-        return [
-            path
-            for path in self._folders()
-            if not RUN_NAME.fullmatch(path.name) and (path / RECORD_FILE).exists()
-        ]
+        others = set(self._folders()) - set(self.run_paths())
+        return sorted(path for path in others if (path / RECORD_FILE).exists())
 
     def record(self, run_name: str) -> RunRecord | None:
         """The record of a run; None while it has none."""

@@ -28,13 +28,7 @@ class Verdict(StrEnum):
     @property
     def is_failure(self) -> bool:
         """Whether the run was tried (or found not worth trying) and gave no figures."""
-        return self in {
-            Verdict.OUT_OF_MEMORY,
-            Verdict.TIMEOUT,
-            Verdict.CRASHED,
-            Verdict.INVALID,
-            Verdict.NOT_TRIED,
-        }
+        return self not in {Verdict.FINISHED, Verdict.UNAVAILABLE, Verdict.INTERRUPTED}
 
 
 class SamplerCost(BaseModel, frozen=True):

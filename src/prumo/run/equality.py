@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.study import Study
     from prumo.study.network import Frameworks
-    from prumo.supervise.guard import Ending
     from prumo_worker.networks import Network
 
 # Ours, far above what any of Prumo's networks takes on two cores.
@@ -155,7 +154,13 @@ def prove(
     known = read_proof(folder, question.framework)
     if isinstance(known, Answer) or (known and known.refused):
         return known
-    ending = _ask(task, environment, folder, limit_seconds)
+    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
+    with StorageError.writing(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write_json(folder / TASK_FILE, launch.task)
+    with started_worker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
+        ending = worker.wait()
     if ending.cause == "timeout":
         return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
     how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"
@@ -183,15 +188,3 @@ def _name(question: Question, task: dict[str, Any], environment: Environment) ->
     words = [question.framework, question.architecture.network]
     plain = [re.sub(r"[^A-Za-z0-9.]+", "-", word) for word in words]
     return "-".join([*plain, str(question.architecture.image_size), mark])
-
-
-def _ask(
-    task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
-) -> Ending:
-    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
-    with StorageError.writing(folder):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write_json(folder / TASK_FILE, launch.task)
-    with started_worker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
-        return worker.wait()

@@ -294,7 +294,7 @@ def _require_equality(study: Study, wanted: Frameworks, results: Path, listener:
 
     equality = check_equality(study, wanted, results, ListenerProgress(listener))
     differences = [
-        f"{network.title}: {row.framework}: {finding}"
+        f"{network.architecture.title}: {row.framework}: {finding}"
         for network in equality.networks
         for row in network.differences
         if row.framework in wanted[network.architecture]

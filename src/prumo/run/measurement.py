@@ -127,6 +127,11 @@ class SamplerProcess:
             start_new_session=True,
         )
 
+    @property
+    def pid(self) -> int:
+        """The sampler's process number."""
+        return self._process.pid
+
     def __enter__(self) -> Self:
         return self
 

@@ -90,20 +90,18 @@ def _layers(text: str, file: Path, classes: _Classes) -> tuple[dict[str, Any], .
         function = getattr(module, "layers", None)
         if not callable(function):
             raise StudyError("needs a function `layers(classes)` that yields layers", file=file)
-        return tuple(_document(layer, file) for layer in function(classes))
+        documents = []
+        for layer in function(classes):
+            if not isinstance(layer, Layer):
+                raise StudyError(f"`layers` gave {layer!r:.50}, which is not a Layer", file=file)
+            document = {
+                key: CLASSES if isinstance(value, _Classes) else value
+                for key, value in layer_document(layer).items()
+            }
+            documents.append(json.loads(json.dumps(document)))
+        return tuple(documents)
     finally:
         del sys.modules[_MODULE]
-
-
-def _document(layer: object, file: Path) -> dict[str, Any]:
-    if not isinstance(layer, Layer):
-        raise StudyError(f"`layers` gave {layer!r:.50}, which is not a Layer", file=file)
-    document = {
-        key: CLASSES if isinstance(value, _Classes) else value
-        for key, value in layer_document(layer).items()
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(document))
-    return plain
 
 
 def _line(error: BaseException, file: Path) -> int | None:

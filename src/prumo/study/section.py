@@ -172,21 +172,16 @@ class Section(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            raise ValidationError.from_exception_data(
-                cls.__name__, [cls._with_hint(detail) for detail in error.errors()]
-            ) from None
-
-    @classmethod
-    def _with_hint(cls, detail: ErrorDetails) -> InitErrorDetails:
-        kind, message, context = detail["type"], detail["msg"], detail.get("ctx")
-        if kind == "extra_forbidden" and len(detail["loc"]) == 1:
-            hint = did_you_mean(str(detail["loc"][0]), cls.model_fields)
-            kind, message, context = "unknown_key", "unknown key; {hint}", {"hint": hint}
-        return InitErrorDetails(
-            type=PydanticCustomError(kind, message, context),
-            loc=detail["loc"],
-            input=detail["input"],
-        )
+            found = error.errors()
+        details: list[InitErrorDetails] = []
+        for detail in found:
+            place, value = detail["loc"], detail["input"]
+            kind = PydanticCustomError(detail["type"], detail["msg"], detail.get("ctx"))
+            if detail["type"] == "extra_forbidden" and len(place) == 1:
+                hint = did_you_mean(str(place[0]), cls.model_fields)
+                kind = PydanticCustomError("unknown_key", "unknown key; {hint}", {"hint": hint})
+            details.append({"type": kind, "loc": place, "input": value})
+        raise ValidationError.from_exception_data(cls.__name__, details)
 
 
 def refused(reason: str) -> PydanticCustomError:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from prumo.results.folder import ResultsFolder
     from prumo.run.events import Listener
-    from prumo.run.worker import Launch
     from prumo.study import Run, Study
     from prumo.study.network import Architecture
 
@@ -67,21 +66,18 @@ class LocalExecutor(Executor):
             self.folder.begin(run.name)
             if launch.task is not None:
                 self.folder.write_task(run.name, launch.task)
-            record = self._measured(run, order, launch, path)
+            identity, settings = self.identity(run, order), self.study.measure
+            report, stop = self._progress(run, path), self._interruption
+            fields = measure(run, launch, self._workload, path, settings, stop, report)
+            fields["machine"] = self.machine | fields["machine"]
+            influential = settings.model_dump(mode="json", include=INFLUENTIAL, exclude_none=True)
+            record = RunRecord(**identity, **fields, settings=influential)
             self.folder.finish(record)
         return record
 
     def close(self) -> None:
         """Close the pipe that interruptions are heard through."""
         self._interruption.close()
-
-    def _measured(self, run: Run, order: int, launch: Launch, path: Path) -> RunRecord:
-        identity = self.identity(run, order)
-        settings, report = self.study.measure, self._progress(run, path)
-        fields = measure(run, launch, self._workload, path, settings, self._interruption, report)
-        fields["machine"] = self.machine | fields["machine"]
-        influential = settings.model_dump(mode="json", include=INFLUENTIAL, exclude_none=True)
-        return RunRecord(**identity, **fields, settings=influential)
 
     def _progress(self, run: Run, path: Path) -> Callable[[], None]:
         """A function that reports the epochs which ended since its last call."""
