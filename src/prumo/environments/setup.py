@@ -97,16 +97,13 @@ def _install(request: Request, folder: Path, session: Session, progress: Progres
     return finish_environment(folder, request, installation)
 
 
-_HASH_DIGITS = 10
-
-
 def ensure_companion(job: str, environment: Environment, progress: Progress) -> Path:
     """The folder with the packages for a job such as `tensorflow-to-onnx`, made if need be."""
     lock = LOCKS / "companions" / f"{job}.txt"
     # Compiled packages are for one Python on one kind of processor.
     python = ".".join(environment.python_version.split(".")[:2])
     ingredients = [lock.read_text(encoding="utf-8"), f"python {python} {platform.machine()}"]
-    digest = sha256("\n".join(ingredients).encode()).hexdigest()[:_HASH_DIGITS]
+    digest = sha256("\n".join(ingredients).encode()).hexdigest()[:10]
     name = f"{job}-{digest}"
     folder = made_folder(COMPANIONS) / name
     if not folder.is_dir():

@@ -43,7 +43,11 @@ def worker_path() -> Path:
     the worker there, and a framework would import them.
     """
     files = _source_files()
-    folder = made_folder(WORKER) / _content_hash(files)
+    digest = sha256()
+    for name, path in files.items():
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    folder = made_folder(WORKER) / digest.hexdigest()[:16]
     if not folder.is_dir():
         try:
             _copy(files, folder)
@@ -63,14 +67,6 @@ def _source_files() -> dict[str, Path]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
-
-
-def _content_hash(files: dict[str, Path]) -> str:
-    digest = sha256()
-    for name, path in files.items():
-        content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
 
 
 def _copy(files: dict[str, Path], folder: Path) -> None:

@@ -71,21 +71,19 @@ def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
         file = run_path / SAMPLES_FILE
         if file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
-                header = lines.readline()
+                line = lines.readline()
+            header = line.strip()
             # A sampler that was killed at once leaves half a header and nothing below it.
-            if header.endswith("\n") and header.strip():
-                files.setdefault(_checked(header.strip(), file), []).append(file)
+            if not header or not line.endswith("\n"):
+                continue
+            names = header.split(",")
+            if "seconds" not in names or len(set(names)) < len(names):
+                raise InputError(
+                    f"{file}: no table of samples; its first line must name each column once, "
+                    "`seconds` among them"
+                )
+            files.setdefault(header, []).append(file)
     return files
-
-
-def _checked(header: str, file: Path) -> str:
-    names = header.split(",")
-    if "seconds" not in names or len(set(names)) < len(names):
-        raise InputError(
-            f"{file}: no table of samples; its first line must name each column once, `seconds` "
-            "among them"
-        )
-    return header
 
 
 def _batches(files: Iterable[Path]) -> Iterator[list[Path]]:

@@ -66,8 +66,7 @@ class Schedule:
     def pending(self) -> list[Run]:
         """The runs known to be missing now; an adaptive study may add more."""
         for runs in self._rounds():
-            missing = [run for run in runs if run.name not in self._outcomes]
-            if missing:
+            if missing := [run for run in runs if run.name not in self._outcomes]:
                 return missing
         return []
 

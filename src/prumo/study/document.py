@@ -50,11 +50,8 @@ def read_document(text: str, file: Path | None, *, numbers_as_written: bool = Fa
     root = _composed(yaml, text, file)
     if root is None:
         raise StudyError("the file is empty", file=file)
-    reader = _Reader(yaml, _TEXT_SCALARS | (_NUMBERS if numbers_as_written else set()))
-    try:
-        data = reader.value(root, ())
-    except _RefusedError as error:
-        raise StudyError(str(error), file=file) from None
+    reader = _Reader(yaml, file, _TEXT_SCALARS | (_NUMBERS if numbers_as_written else set()))
+    data = reader.value(root, ())
     if reader.problems:
         raise study_error(reader.problems, reader.lines, file)
     return Document(data, reader.lines)
@@ -85,15 +82,12 @@ def _composed(yaml: YAML, text: str, file: Path | None) -> Node | None:
     return root
 
 
-class _RefusedError(Exception):
-    """The whole text is not worth reading further."""
-
-
 @dataclass
 class _Reader:
     """Turns nodes into data, keeping lines and problems on the way."""
 
     yaml: YAML
+    file: Path | None
     texts: set[str]
     """Tags of scalars whose text is their value."""
     lines: dict[KeyPath, int] = field(default_factory=dict)
@@ -102,9 +96,9 @@ class _Reader:
     def value(self, node: Node, path: KeyPath) -> object:
         self.lines.setdefault(path, node.start_mark.line + 1)
         if len(self.lines) > _MOST_NODES:
-            raise _RefusedError("is too large for a study")
+            raise StudyError("is too large for a study", file=self.file)
         if len(path) > _DEEPEST:
-            raise _RefusedError("is nested too deeply")
+            raise StudyError("is nested too deeply", file=self.file)
         if isinstance(node, ScalarNode):
             return self._scalar(node, path)
         if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":

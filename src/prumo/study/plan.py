@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from prumo.study.section import KeyPath, Level, Section
 
 
-_FINGERPRINT_DIGITS = 16
-
 MACHINE_NAMES = ("machine", "environment")
 """The parameters that name the machine of a run."""
 
@@ -113,7 +111,7 @@ def fingerprint(study: Study, scenario: Scenario) -> str:
         "conditions": conditions,
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:_FINGERPRINT_DIGITS]
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 def check_value(parameters: type[Section], name: str, level: Level) -> None:

@@ -122,8 +122,11 @@ class Table:
 
     def write(self, row: Sequence[float]) -> None:
         """Add a row, or count it as lost once the disk has refused one."""
-        cells = zip(row, self._decimals, strict=True)
-        self._append(",".join(_cell(value, decimals) for value, decimals in cells))
+        cells = [
+            f"{value:.{decimals}f}" if math.isfinite(value) else ""
+            for value, decimals in zip(row, self._decimals, strict=True)
+        ]
+        self._append(",".join(cells))
         self.lost += self._full
 
     def close(self) -> None:
@@ -144,10 +147,6 @@ class Table:
             self._full = True
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._length)
-
-
-def _cell(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}" if math.isfinite(value) else ""
 
 
 class ControllerPipe:
