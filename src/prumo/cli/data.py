@@ -157,7 +157,10 @@ def _examination_lines(found: Examination) -> list[str]:
     classes = f"{found.class_count} classes" + (f" ({without} without images)" if without else "")
     lines = [f"{found.path}: {found.kind}, {found.images} images, {classes}"]
     lines += _shape_lines(found.shapes)
-    lines += [f"  class {name}: {count} images" for name, count in _cut(found.classes)]
+    counts = list(found.classes.items())
+    lines += [f"  class {name}: {count} images" for name, count in counts[:_SHOWN_LINES]]
+    if rest := counts[_SHOWN_LINES:]:
+        lines.append(f"  class … {len(rest)} more: {sum(count for _, count in rest)} images")
     lines += [f"problem: {problem}" for problem in found.problems[:_SHOWN_LINES]]
     if len(found.problems) > _SHOWN_LINES:
         lines.append(f"and {len(found.problems) - _SHOWN_LINES} problems more; --json has all")
@@ -182,15 +185,6 @@ def _shape_lines(shapes: dict[str, int]) -> list[str]:
 def _span(lengths: Sequence[int]) -> str:
     least, most = min(lengths), max(lengths)
     return str(least) if least == most else f"{least}..{most}"
-
-
-def _cut(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """The first lines of a long list, and how many images the rest has."""
-    items = list(counts.items())
-    rest = items[_SHOWN_LINES:]
-    if not rest:
-        return items
-    return [*items[:_SHOWN_LINES], (f"… {len(rest)} more", sum(count for _, count in rest))]
 
 
 def _prepared_row(found: Prepared) -> list[str]:

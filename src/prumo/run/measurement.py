@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from prumo.supervise.interruption import Interruption
 
 END_SECONDS = 10.0
+_KERNEL_COUNTERS = Path("/proc/vmstat")
 
 
 def measure(  # noqa: PLR0913 (each is another thing)
@@ -44,7 +45,7 @@ def measure(  # noqa: PLR0913 (each is another thing)
 
     `tick` is called about once a second.
     """
-    noise_before, kernel_kills_before = asdict(noise_now()), _kernel_kills()
+    noise_before, killed_before = asdict(noise_now()), read_field(_KERNEL_COUNTERS, "oom_kill")
     limits = Limits(**settings.model_dump(include={limit.name for limit in fields(Limits)}))
     samples = folder / SAMPLES_FILE
     with (
@@ -52,7 +53,7 @@ def measure(  # noqa: PLR0913 (each is another thing)
         SamplerProcess(samples, worker.process.guard_pid, settings.sample_seconds) as sampler,
     ):
         ending = worker.wait(tick, interruption=interruption)
-    kernel_kills = _kernel_kills() - kernel_kills_before
+    kernel_kills = read_field(_KERNEL_COUNTERS, "oom_kill") - killed_before
     events = read_events(folder / JOURNAL_FILE)
     facts = facts_of(events)
     metrics = workload.metrics(events, folder / LOG_FILE)
@@ -157,8 +158,3 @@ def _notes(sampler: SamplerProcess, cap_missing: str) -> list[str]:
     if cap_missing:
         notes.append(f"the memory cap was only watched, five times a second: {cap_missing}")
     return notes
-
-
-def _kernel_kills() -> int:
-    """How many processes the kernel has ended for lack of memory since it started."""
-    return read_field(Path("/proc/vmstat"), "oom_kill")

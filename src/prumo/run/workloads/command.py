@@ -18,12 +18,12 @@ from prumo.run.workloads import Launcher
 from prumo.study import Command, invocation_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo.study import Run, Study
-    from prumo.study.command import Keep
+    from prumo.study.command import Keep, Metrics
 
 
 KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
@@ -36,17 +36,15 @@ KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
 }
 
 
-def read_output_metrics(
-    log: Path, *, json_lines: bool, patterns: Iterable[str], keep: Mapping[str, Keep]
-) -> dict[str, float]:
-    """The figures in a log; of a figure printed several times, what `keep` says (or the last).
+def read_output_metrics(log: Path, wanted: Metrics) -> dict[str, float]:
+    """The figures in a log; of a figure printed several times, what is to be kept.
 
     Values that are not finite are returned too: the verdict needs to see them.
     """
     values: dict[str, list[float]] = {}
-    compiled = [re.compile(pattern) for pattern in patterns]
+    compiled = [re.compile(pattern) for pattern in wanted.patterns]
     for line in _lines(log):
-        found = _from_json(line) if json_lines else {}
+        found = _from_json(line) if wanted.json_lines else {}
         for pattern in compiled:
             for match in pattern.finditer(line):
                 for name, text in match.groupdict().items():
@@ -54,7 +52,7 @@ def read_output_metrics(
                         found[name] = float(text)
         for name, value in found.items():
             values.setdefault(name, []).append(value)
-    return {name: KEEPERS[keep.get(name, "last")](series) for name, series in values.items()}
+    return {name: KEEPERS[wanted.keep.get(name, "last")](series) for name, series in values.items()}
 
 
 def _lines(log: Path) -> Iterator[str]:
@@ -110,8 +108,4 @@ class CommandLauncher(Launcher):
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
         """What the command printed, and above it what it reported through the probe."""
-        wanted = self._command.metrics
-        printed = read_output_metrics(
-            log, json_lines=wanted.json_lines, patterns=wanted.patterns, keep=wanted.keep
-        )
-        return printed | journal_metrics(events)
+        return read_output_metrics(log, self._command.metrics) | journal_metrics(events)
