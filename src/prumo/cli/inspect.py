@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -34,7 +35,7 @@ def command(as_json: bool, path: Path, quick: bool) -> None:
         for warning, seen in advise(machine).items()
     ]
     if as_json:
-        print_json({**machine.as_dict(), "advice": advice})
+        print_json({**asdict(machine), "advice": advice})
     elif (console := Console()).is_terminal:
         _print_tables(console, describe(machine), advice)
     else:

@@ -16,7 +16,7 @@ from prumo.errors import InputError, StorageError
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, ResultsFolder
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.journal import journal_metrics, read_events
-from prumo.run.verdict import find_anomalies
+from prumo.run.verdict import WORTHLESS, find_anomalies
 from prumo.study import Run, Scenario
 from prumo_worker.journal import Journal
 
@@ -206,7 +206,7 @@ def _import(log: Log, folder: ResultsFolder, study: str, epoch_images: int | Non
     events = read_events(path / JOURNAL_FILE)
     metrics = journal_metrics(events)
     anomalies = find_anomalies(events, metrics, ())
-    reason = next(filter(None, (anomaly.worthless for anomaly in anomalies)), "")
+    reason = next((WORTHLESS[anomaly] for anomaly in anomalies if anomaly in WORTHLESS), "")
     record = RunRecord(
         run=run.name,
         scenario=run.scenario.name,

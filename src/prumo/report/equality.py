@@ -71,7 +71,7 @@ def compared_networks(equality: Equality) -> list[NetworkEquality]:
 
 def network_title(network: NetworkEquality) -> Message:
     """What was compared, and how large it is."""
-    values = {"network": network.title, "number": float(network.parameters)}
+    values = {"network": network.architecture.title, "number": float(network.parameters)}
     return Message("{network}: {number:,.0f} parameters", values)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,6 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
-from prumo.report.language import language as language_of
 from prumo_retina.commands import counted_examples
 from prumo_retina.grade import chosen_threshold
 from prumo_retina.model import open_model
@@ -23,6 +23,9 @@ from prumo_retina.prediction.report import (
     print_predictions,
     worklist,
 )
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
 
@@ -76,7 +79,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     as_worklist: bool,
     heat_maps: Path | None,
     device: str,
-    tag: str,
+    language: Language,
     csv_path: str | None,
     as_json: bool,
 ) -> None:
@@ -95,7 +98,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
-    language = language_of(tag)
     opened = open_model(model)
     request = Request(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
     given = given_photographs(files, heat_maps)

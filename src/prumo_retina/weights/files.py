@@ -254,7 +254,7 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
     from prumo.environments.frameworks import find_framework  # noqa: PLC0415
     from prumo.environments.store import existing  # noqa: PLC0415
     from prumo.machine.machine import read_memory  # noqa: PLC0415
-    from prumo.run.worker import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task  # noqa: PLC0415
+    from prumo.run.worker import WorkerError, WorkerMemoryError, WorkerTask, do_task  # noqa: PLC0415
 
     environment = existing(find_framework("pytorch"))
     if environment is None:
@@ -272,10 +272,11 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
         source, out = folder / "weights.pt", folder / "arrays.npz"
         with StorageError.writing(source):
             source.write_bytes(content)
-        task = WorkerTask(_KIND, {}, {"source": str(source), "out": str(out)})
-        terms = Terms(memory_bytes=int(read_memory().available_bytes * _MEMORY_SHARE))
+        data = {"source": str(source), "out": str(out)}
+        memory_bytes = int(read_memory().available_bytes * _MEMORY_SHARE)
+        task = WorkerTask(_KIND, {}, data, memory_bytes=memory_bytes)
         try:
-            do_task(task, environment, folder, lambda _: None, terms)
+            do_task(task, environment, folder, lambda _: None)
         except WorkerMemoryError as error:
             raise DataError(f"needs more memory than is free: {error}") from error
         except WorkerError as error:

@@ -17,7 +17,6 @@ from prumo.machine.machine import read_memory
 from prumo.results.folder import LOG_FILE
 from prumo.run.worker import (
     Environments,
-    Terms,
     WorkerError,
     WorkerMemoryError,
     WorkerTask,
@@ -76,7 +75,7 @@ def _converted_in_framework(job: Conversion, folder: Path, progress: Progress) -
     if job.target == "onnxruntime" or job.origin not in FORMATS:
         companion = ensure_companion(f"{framework}-to-onnx", environment, progress)
     memory_bytes = int(read_memory().available_bytes * _MEMORY_SHARE)
-    terms = Terms(companion=companion, memory_bytes=memory_bytes)
+    task = replace(_task(job, folder), companion=companion, memory_bytes=memory_bytes)
     progress.show(f"starting {framework}")
 
     def hear(event: Event) -> None:
@@ -84,10 +83,10 @@ def _converted_in_framework(job: Conversion, folder: Path, progress: Progress) -
             progress.show(event["text"])
 
     try:
-        events = do_task(_task(job, folder), environment, folder, hear, terms)
+        events = do_task(task, environment, folder, hear)
     except WorkerError as error:
         kept = _kept_log(folder / LOG_FILE)
-        raise ConversionError(_failure_text(job, error, terms, kept)) from error
+        raise ConversionError(_failure_text(job, error, memory_bytes, kept)) from error
     for path in folder.glob("*.onnx"):
         make_canonical(path)
     return _draft_of_reply(events, folder)
@@ -116,12 +115,12 @@ def _draft_of_reply(events: list[Event], folder: Path) -> Draft:
     return Draft(folder, NetworkFacts(**reply["network"]), images, reference, reply["versions"])
 
 
-def _failure_text(job: Conversion, error: WorkerError, terms: Terms, log: Path) -> str:
+def _failure_text(job: Conversion, error: WorkerError, memory_bytes: int, log: Path) -> str:
     text = f"{job.source} could not be converted: {error}"
     if isinstance(error, WorkerMemoryError):
         text += (
             f". A conversion may have {_MEMORY_SHARE:.0%} of the memory that is free, here "
-            f"{(terms.memory_bytes or 0) / 2**30:.1f} GiB: end other programs, or convert on a "
+            f"{memory_bytes / 2**30:.1f} GiB: end other programs, or convert on a "
             "machine with more"
         )
     return f"{text}\nits log: {log}"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.table import Table
@@ -20,6 +20,10 @@ from prumo_serve.manifest import NORMALIZATIONS, Layout
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
 from prumo_serve.package.making import Fit, PackageRequest, given_card, given_labels, make_package
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
+
 
 _PACKAGE_EPILOG = """\b
 Examples:
@@ -91,7 +95,13 @@ Examples:
 )
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
-def package_command(model: Path, out: Path, as_json: bool, tag: str, **options: Any) -> None:  # noqa: ANN401 (click's values, checked above)
+def package_command(
+    model: Path,
+    out: Path,
+    as_json: bool,
+    language: Language,
+    **options: Any,  # noqa: ANN401 (click's values, checked above)
+) -> None:
     """Pack MODEL with all that its answers depend on.
 
     MODEL is a Keras file (.keras, .h5), a SavedModel folder, a PyTorch export (.pt2) or an ONNX
@@ -100,7 +110,7 @@ def package_command(model: Path, out: Path, as_json: bool, tag: str, **options: 
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
-    request = PackageRequest(language_tag=tag, **options)
+    request = PackageRequest(language_tag=language.tag, **options)
     with shown_progress() as progress:
         manifest = make_package(model, request, out, progress)
     if as_json:
