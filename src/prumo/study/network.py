@@ -198,7 +198,7 @@ def network_account(net: Network) -> dict[str, Any]:
         "parameters": net.parameters,
         "trained_parameters": net.trained_parameters,
         "flops": net.flops,
-        "auxiliary": {head.layer: head.weight for head in net.auxiliary},
+        "auxiliary": net.auxiliary,
         "layers": [_layer_account(node) for node in net.nodes],
     }
 

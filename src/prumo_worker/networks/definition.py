@@ -44,9 +44,9 @@ def layer_document(layer: Layer) -> dict[str, Any]:
 
 def network_documents(network: Network) -> list[dict[str, Any]]:
     """The definition of a network that is already made, for its very number of classes."""
-    weights = {head.layer: head.weight for head in network.auxiliary}
+    heads = network.auxiliary
     return [
-        layer_document(Layer(node.name, node.operation, node.inputs, weights.get(node.name, 0.0)))
+        layer_document(Layer(node.name, node.operation, node.inputs, heads.get(node.name, 0.0)))
         for node in network.nodes
     ]
 
