@@ -15,7 +15,7 @@ from prumo_worker.data.dataset import Dataset, Feed, generated_images
 from prumo_worker.frameworks import open_trainer
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
-from prumo_worker.recipe import ParameterReader, Recipe
+from prumo_worker.recipe import Recipe, at_least, read_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Question:
     classes: int
     images: int = 8
     """Enough for batch normalisation to be well conditioned where an image is one pixel left."""
-    seed: int = 1
+    seed: int = at_least(0, default=1)
 
     def recipe(self) -> Recipe:
         """One plain training on the processor, in which nothing is left to chance."""
@@ -64,7 +64,7 @@ class Question:
 
 def prove(task: Task, journal: Journal) -> dict[str, float]:
     """Build the network, compute with it, and tell the journal what came out."""
-    question = _read_question(task.parameters)
+    question = read_parameters(Question, task.parameters)
     image_size, channels, classes = question.image_size, question.channels, question.classes
     net = network(question.network, image_size, channels, classes, task.layers)
     trainer = open_trainer(net, question.recipe(), task.threads)
@@ -85,19 +85,6 @@ def prove(task: Task, journal: Journal) -> dict[str, float]:
         build=dict(trainer.build),
     )
     return {}
-
-
-def _read_question(parameters: Mapping[str, Any]) -> Question:
-    reader = ParameterReader(parameters)
-    return Question(
-        framework=reader.word("framework"),
-        network=reader.word("network"),
-        image_size=reader.whole("image_size"),
-        channels=reader.whole("channels"),
-        classes=reader.whole("classes"),
-        images=reader.whole("images", Question.images),
-        seed=reader.whole("seed", Question.seed, least=0),
-    )
 
 
 def _steps(

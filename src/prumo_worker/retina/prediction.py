@@ -8,7 +8,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 # Errors only, and before the import: TensorFlow tells much about itself otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -18,13 +18,13 @@ import numpy as np
 import tensorflow as tf
 
 from prumo_worker.frameworks.tensorflow import memory_errors
-from prumo_worker.recipe import ParameterReader
+from prumo_worker.recipe import one_of, read_parameters
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, scores_network
 from prumo_worker.retina.strategy import place
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from prumo_worker.journal import Journal
     from prumo_worker.task import Task
@@ -40,14 +40,14 @@ class Request:
     """How the photographs are to be judged."""
 
     batch_size: int = 16
-    device: str = "cpu"
+    device: str = one_of(_DEVICES, "cpu")
     heat_maps: bool = False
 
 
 @memory_errors()
 def predict(task: Task, journal: Journal) -> dict[str, float]:
     """Score the photographs that the task names, in their order, on the device that it names."""
-    request = read_request(task.parameters)
+    request = read_parameters(Request, task.parameters)
     placement = place(request.device, "one", task.threads)
     with placement.strategy.scope():
         return score_photographs(task, request, placement.device, journal)
@@ -108,16 +108,6 @@ def load_network(file: Path) -> keras.Model:
     if SCORES_LAYER not in [layer.name for layer in network.layers]:
         raise DataError(f"{file} has no layer named {SCORES_LAYER!r}")
     return network
-
-
-def read_request(parameters: Mapping[str, Any]) -> Request:
-    """Check the parameters of a prediction."""
-    reader = ParameterReader(parameters)
-    return Request(
-        batch_size=reader.whole("batch_size", Request.batch_size),
-        device=reader.choice("device", _DEVICES, Request.device),
-        heat_maps=reader.flag("heat_maps", Request.heat_maps),
-    )
 
 
 def _path(task: Task, name: str) -> str:
