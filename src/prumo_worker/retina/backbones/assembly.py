@@ -9,17 +9,8 @@ from dataclasses import dataclass
 import keras
 import numpy as np
 
-from prumo_worker.retina.backbones import (
-    CENTRED,
-    EVEN_PADDING,
-    FACTS,
-    IMAGENET,
-    LITE,
-    Backbone,
-    Normalization,
-)
+from prumo_worker.retina.backbones import CENTRED, EVEN_PADDING, FACTS, IMAGENET, Backbone
 from prumo_worker.retina.backbones.keras import (
-    APPLICATIONS,
     SUFFIX,
     application,
     as_in_pytorch,
@@ -66,33 +57,23 @@ def assembled(
     *,
     library_weights: bool,
 ) -> Backbone:
-    """See `build_backbone`."""
+    """See `build_backbone`; what the pixels must be like depends on whose weights these are."""
     of_pytorch = arrays is not None and are_of_pytorch(arrays)
-    network = _network(name, image_size, library_weights=library_weights, of_pytorch=of_pytorch)
+    normalization = FACTS[name].normalization
+    if name == _LITE0:
+        if library_weights:
+            raise Unavailable(f"Keras has no weights of {name} of its own")
+        network = efficientnet_lite0(image_size)
+    else:
+        network = application(name, image_size, library_weights=library_weights)
+        if of_pytorch:
+            network = as_in_pytorch(network, name)
+            normalization = CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
     if arrays is not None:
         weights = fill(network, name, arrays)
     else:
         weights = "library" if library_weights else "scratch"
-    normalization = _normalization(name, of_pytorch=of_pytorch)
-    return Backbone(network, normalization, weights, FACTS[name].native_size)
-
-
-def _network(name: str, image_size: int, *, library_weights: bool, of_pytorch: bool) -> keras.Model:
-    if name == _LITE0:
-        if library_weights:
-            raise Unavailable(f"Keras has no weights of {name} of its own")
-        return efficientnet_lite0(image_size)
-    network = application(name, image_size, library_weights=library_weights)
-    return as_in_pytorch(network, name) if of_pytorch else network
-
-
-def _normalization(name: str, *, of_pytorch: bool) -> Normalization:
-    """What the pixels must be like depends on whose weights these are."""
-    if name == _LITE0:
-        return LITE
-    if of_pytorch:
-        return CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
-    return APPLICATIONS[name].normalization
+    return Backbone(network, normalization, weights)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import keras
 
-from prumo_worker.retina.backbones import CAFFE, CENTRED, IMAGENET, Normalization
+from prumo_worker.retina.backbones import FACTS
 from prumo_worker.task import Unavailable
 
 _STEM_FILTERS = 32
@@ -31,33 +30,12 @@ _RESNET_ENTRY = re.compile(r"conv[345]_block1_([12])_conv")
 _CONVOLUTIONS = (keras.layers.Conv2D, keras.layers.DepthwiseConv2D)
 
 
-@dataclass(frozen=True)
-class Application:
-    """A network of `keras.applications` and the pixels that its published weights want."""
-
-    builder: str
-    normalization: Normalization
-
-
-APPLICATIONS = MappingProxyType(
-    {
-        "densenet121": Application("DenseNet121", IMAGENET),
-        "efficientnet_b0": Application("EfficientNetB0", IMAGENET),
-        "inception_v3": Application("InceptionV3", CENTRED),
-        "mobilenet": Application("MobileNet", CENTRED),
-        "mobilenet_v2": Application("MobileNetV2", CENTRED),
-        "resnet50": Application("ResNet50", CAFFE),
-        "vgg19": Application("VGG19", CAFFE),
-    }
-)
-
-
 def application(name: str, image_size: int, *, library_weights: bool) -> keras.Model:
     """From normalized pixels to the features of the last convolution.
 
     With `library_weights`, those that Keras has in its cache or can fetch; Unavailable without.
     """
-    build = getattr(keras.applications, APPLICATIONS[name].builder)
+    build = getattr(keras.applications, FACTS[name].builder)
     shape = (image_size, image_size, 3)
     if not library_weights:
         return without_own_normalization(build(include_top=False, weights=None, input_shape=shape))
