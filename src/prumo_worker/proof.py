@@ -6,21 +6,19 @@ Whoever compares the proofs of two frameworks sees whether both train the same n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prumo_worker.data.dataset import Dataset, Feed, generated_images
-from prumo_worker.frameworks import open_trainer
+from prumo_worker.frameworks import Trainer, open_trainer
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.recipe import Recipe, at_least, read_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from prumo_worker.frameworks import Trainer
     from prumo_worker.journal import Journal
     from prumo_worker.task import Task
 

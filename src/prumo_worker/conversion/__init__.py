@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo_worker.recipe import one_of, read_parameters
-from prumo_worker.task import TaskError
+from prumo_worker.task import Task, TaskError
 
 if TYPE_CHECKING:
     from prumo_worker.journal import Journal
-    from prumo_worker.task import Task
 
 
 ORIGINS = ("retina", "keras", "saved_model", "pytorch")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -14,8 +15,6 @@ from tf2onnx import optimizer, tf_loader, tfonnx
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo_worker.conversion.tensorflow_function import ConstantFunction
 
 OPSET = 18

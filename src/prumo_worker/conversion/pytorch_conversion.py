@@ -6,6 +6,7 @@ The file has been looked through: nothing that PyTorch would unpickle or evaluat
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # Before the import, in case a pickle was overlooked: none is ever run.
@@ -25,8 +26,6 @@ from prumo_worker.conversion.facts import (
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo_worker.conversion import Request
     from prumo_worker.journal import Journal
 

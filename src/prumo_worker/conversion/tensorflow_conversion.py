@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # Errors only, and before the import.
@@ -37,9 +39,6 @@ from prumo_worker.retina.recipe import REFERABLE_FROM
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_worker.conversion import Request

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from prumo_worker.conversion.facts import NetworkFacts, image_shape, kind_of_out
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from prumo_worker.conversion import Request
 
 

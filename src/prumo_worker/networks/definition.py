@@ -7,17 +7,13 @@ A layer is a mapping with its `name`, its `operation` and the settings of that; 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prumo_worker.networks.layer import OPERATIONS, NetworkError, Operation
-from prumo_worker.networks.network import Layer
+from prumo_worker.networks.network import Layer, Network
 from prumo_worker.networks.operation import hint, not_negative
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from prumo_worker.networks.network import Network
 
 CLASSES = "classes"
 

@@ -9,19 +9,17 @@ the layout of frameworks that keep the channels of an image last.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod, sqrt
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
-from prumo_worker.networks.layer import Convolution, Dense, Flatten
+from prumo_worker.networks.layer import Convolution, Dense, Flatten, Shape
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from prumo_worker.networks.layer import Shape
     from prumo_worker.networks.network import Network
 
 

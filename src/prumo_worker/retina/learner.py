@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -10,13 +11,10 @@ import tensorflow as tf
 
 from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.retina.network import SCORES_LAYER
-from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.retina.recipe import REFERABLE_FROM, RetinaRecipe
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from prumo_worker.retina.recipe import RetinaRecipe
     from prumo_worker.retina.strategy import Placement
 
 

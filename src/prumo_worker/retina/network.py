@@ -9,12 +9,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.retina.recipe import REFERABLE_FROM, RetinaRecipe
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from prumo_worker.retina.backbones import Backbone, Normalization
-    from prumo_worker.retina.recipe import RetinaRecipe
 
 
 SCORES_LAYER = "scores"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
+
+from prumo_worker.task import Task
 
 # Errors only, and before the import: TensorFlow tells much about itself otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -24,10 +27,7 @@ from prumo_worker.retina.strategy import place
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from prumo_worker.journal import Journal
-    from prumo_worker.task import Task
 
 NETWORK_FILE = "model.keras"
 SCORES_FILE = "scores.npy"

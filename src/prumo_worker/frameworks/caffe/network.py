@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import caffe
 from caffe.proto.caffe_pb2 import LayerParameter, NetParameter, PoolingParameter, SolverParameter
 
-from prumo_worker.networks import layer
+from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import Pooling, rounded_up
 from prumo_worker.networks.network import IMAGE, Node
 from prumo_worker.task import Unavailable
@@ -17,7 +17,6 @@ from prumo_worker.task import Unavailable
 if TYPE_CHECKING:
     import numpy as np
 
-    from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
 
 Layers = Iterator[LayerParameter]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import jax
@@ -13,12 +13,9 @@ import numpy as np
 from jax import lax, nn
 from jax import numpy as jnp
 
-from prumo_worker.networks import layer
+from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import cells_inside, margins
 from prumo_worker.networks.network import IMAGE, Node
-
-if TYPE_CHECKING:
-    from prumo_worker.networks import Network
 
 Arrays = dict[str, jax.Array]
 

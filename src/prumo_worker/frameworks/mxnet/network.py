@@ -10,7 +10,7 @@ import mxnet as mx
 from mxnet.gluon import HybridBlock, Parameter, nn
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-from prumo_worker.networks import layer
+from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import Pooling, rounded_up
 from prumo_worker.networks.network import IMAGE, Node
 from prumo_worker.task import Unavailable
@@ -18,7 +18,6 @@ from prumo_worker.task import Unavailable
 if TYPE_CHECKING:
     import numpy as np
 
-    from prumo_worker.networks import Network
 
 _NORMALIZATION_PARTS = {
     "weight": "gamma",

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from prumo_worker.networks import layer
-from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks import Network, layer
+from prumo_worker.networks.network import IMAGE, Node
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.network import Node
 
 
 class Graph:

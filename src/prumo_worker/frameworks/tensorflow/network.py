@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.networks import layer
+from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import Shape, cells_inside, margins
 from prumo_worker.networks.network import IMAGE, Node
 from prumo_worker.networks.weights import channels_last_weights
-
-if TYPE_CHECKING:
-    from prumo_worker.networks import Network
 
 
 class Graph:
