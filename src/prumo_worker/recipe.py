@@ -34,7 +34,7 @@ def read_parameters(kind: type[T], parameters: Mapping[str, Any], **given: objec
     A study may carry others of its own.
     """
     values = dict(given)
-    for one in fields(kind):  # type: ignore[arg-type] (a dataclass, which no type says)
+    for one in fields(kind):  # type: ignore[arg-type]  # no type says dataclass
         if one.name in given:
             continue
         value = parameters.get(one.name, one.default)

@@ -12,13 +12,11 @@ import tensorflow as tf
 import tf2onnx
 from tf2onnx import optimizer, tf_loader, tfonnx
 
+from prumo_worker.conversion.facts import OPSET
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from prumo_worker.conversion.tensorflow_function import ConstantFunction
-
-OPSET = 18
-"""Of 2022: every runtime of today reads it."""
 
 
 def write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:

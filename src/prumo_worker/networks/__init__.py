@@ -11,9 +11,8 @@ from typing import Any
 
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.definition import read_layers
-from prumo_worker.networks.layer import NetworkError, describe
 from prumo_worker.networks.network import Network, assemble
-from prumo_worker.networks.operation import hint
+from prumo_worker.networks.operation import NetworkError, describe, hint
 
 __all__ = ["NAMES", "Network", "NetworkError", "network"]
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from prumo_worker.networks.layer import OPERATIONS, NetworkError, Operation
+from prumo_worker.networks.layer import OPERATIONS
 from prumo_worker.networks.network import Layer, Network
-from prumo_worker.networks.operation import hint, not_negative
+from prumo_worker.networks.operation import NetworkError, Operation, hint, not_negative
 
 CLASSES = "classes"
 

@@ -347,31 +347,6 @@ def _cells(pooling: Pooling, size: int, place: int) -> int:
     return min(begin + pooling.kernel, size) - max(begin, 0)
 
 
-__all__ = [
-    "OPERATIONS",
-    "Add",
-    "AveragePooling",
-    "BatchNormalization",
-    "ClippedRectifier",
-    "Concatenate",
-    "Convolution",
-    "Dense",
-    "Dropout",
-    "Extent",
-    "Flatten",
-    "GlobalAveragePooling",
-    "LocalResponseNormalization",
-    "MaxPooling",
-    "NetworkError",
-    "Operation",
-    "Padding",
-    "Rectifier",
-    "Shape",
-    "Tanh",
-    "describe",
-    "pair",
-]
-
 OPERATIONS: tuple[type[Operation], ...] = (
     Convolution,
     Padding,

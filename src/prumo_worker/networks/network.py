@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from prumo_worker.networks.layer import NetworkError, Operation, Shape, describe
-from prumo_worker.networks.operation import hint, not_negative
+from prumo_worker.networks.operation import (
+    NetworkError,
+    Operation,
+    Shape,
+    describe,
+    hint,
+    not_negative,
+)
 
 IMAGE = "image"
 """The name under which a layer takes the network's own input."""

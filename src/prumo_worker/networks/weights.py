@@ -16,11 +16,12 @@ from zlib import crc32
 
 import numpy as np
 
-from prumo_worker.networks.layer import Convolution, Dense, Flatten, Shape
+from prumo_worker.networks.layer import Convolution, Dense, Flatten
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
     from prumo_worker.networks.network import Network
+    from prumo_worker.networks.operation import Shape
 
 
 _CHUNK = 1 << 20

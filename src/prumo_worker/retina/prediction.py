@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from prumo_worker.task import Task
+from prumo_worker.task import Task, first_line
 
 # Errors only, and before the import: TensorFlow tells much about itself otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -95,13 +95,20 @@ class ScoringNetwork:
         return (self._scores(images).numpy(),)
 
 
-def load_network(file: Path) -> keras.Model:
-    """A trained network, without running any code that its file may bring."""
+def load_keras(file: Path) -> keras.Model:
+    """Any network of Keras, without running code that its file may bring."""
     try:
         network = keras.saving.load_model(file, compile=False, safe_mode=True)
     except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-        words = str(error).strip().partition("\n")[0]
-        raise DataError(f"{file} cannot be loaded as a network: {words}") from error
+        raise DataError(f"{file} cannot be loaded as a network: {first_line(error)}") from error
+    if not isinstance(network, keras.Model):
+        raise DataError(f"{file} holds no network but a {type(network).__name__}")
+    return network
+
+
+def load_network(file: Path) -> keras.Model:
+    """A trained retina network."""
+    network = load_keras(file)
     size = _image_size(network)
     if network.input_shape != (None, size, size, 3):
         raise DataError(f"{file} takes {network.input_shape} and not square RGB images")

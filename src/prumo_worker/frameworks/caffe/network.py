@@ -12,6 +12,7 @@ from caffe.proto.caffe_pb2 import LayerParameter, NetParameter, PoolingParameter
 from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import Pooling, rounded_up
 from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, Shape, pair
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ LABELS = "/labels"
 _TRAINING = {"phase": caffe.TRAIN}
 
 # Which operations may write over the output of which, as no gradient needs what was there.
-_OVERWRITABLE: dict[type[layer.Operation], tuple[type[layer.Operation], ...]] = {
+_OVERWRITABLE: dict[type[Operation], tuple[type[Operation], ...]] = {
     layer.BatchNormalization: (layer.Convolution, layer.Add),
     **dict.fromkeys(
         (layer.Rectifier, layer.Tanh, layer.Dropout),
@@ -201,9 +202,7 @@ def _padding(operation: layer.Padding, node: Node, bottoms: Sequence[str], top: 
     )
 
 
-def _between_zeros(
-    image: str, name: str, axis: int, before: layer.Shape, after: layer.Shape
-) -> Layers:
+def _between_zeros(image: str, name: str, axis: int, before: Shape, after: Shape) -> Layers:
     """An image joined to zeros on two sides; a side without extent is left out."""
     parts = {f"{name}/before": before, image: (), f"{name}/after": after}
     for margin, shape in parts.items():
@@ -260,8 +259,8 @@ def _batch_normalization(
 
 
 def _convolution(operation: layer.Convolution, _: Node) -> dict[str, Any]:
-    height, width = layer.pair(operation.kernel)
-    vertical, horizontal = layer.pair(operation.padding)
+    height, width = pair(operation.kernel)
+    vertical, horizontal = pair(operation.padding)
     settings = {
         "num_output": operation.outputs,
         "kernel_h": height,
@@ -279,14 +278,14 @@ def _without_settings(*_: object) -> dict[str, Any]:
     return {}
 
 
-_SEVERAL: dict[type[layer.Operation], Callable[[Any, Node, Sequence[str], str], Layers]] = {
+_SEVERAL: dict[type[Operation], Callable[[Any, Node, Sequence[str], str], Layers]] = {
     layer.Padding: _padding,
     layer.GlobalAveragePooling: _global_average,
     layer.BatchNormalization: _batch_normalization,
 }
 """What takes several of Caffe's layers."""
 
-_SINGLE: dict[type[layer.Operation], tuple[str, Callable[[Any, Node], dict[str, Any]]]] = {
+_SINGLE: dict[type[Operation], tuple[str, Callable[[Any, Node], dict[str, Any]]]] = {
     layer.Convolution: ("Convolution", _convolution),
     layer.MaxPooling: ("Pooling", _pooling),
     layer.AveragePooling: ("Pooling", _pooling),

@@ -25,7 +25,7 @@ from prumo_worker.frameworks.jax.optimizer import (
 )
 from prumo_worker.frameworks.jax.profile import operation_times
 from prumo_worker.networks.weights import channels_last_weights
-from prumo_worker.task import Unavailable
+from prumo_worker.task import Unavailable, first_line
 
 if TYPE_CHECKING:
     from prumo_worker.networks import Network
@@ -267,6 +267,5 @@ def _place(device: str) -> jax.Device:
     try:
         place: jax.Device = jax.devices(device)[0]
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
-        raise Unavailable(f"no {device.upper()} device: {reason}") from error
+        raise Unavailable(f"no {device.upper()} device: {first_line(error)}") from error
     return place

@@ -16,6 +16,7 @@ from jax import numpy as jnp
 from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import cells_inside, margins
 from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, pair
 
 Arrays = dict[str, jax.Array]
 
@@ -69,7 +70,7 @@ def _convolution(operation: layer.Convolution, call: Call) -> jax.Array:
         call.value,
         call.arrays["weight"].astype(call.value.dtype),
         (operation.stride, operation.stride),
-        [(margin, margin) for margin in layer.pair(operation.padding)],
+        [(margin, margin) for margin in pair(operation.padding)],
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
         feature_group_count=operation.groups,
     )
@@ -140,7 +141,7 @@ def _dropout(operation: layer.Dropout, call: Call) -> jax.Array:
     return jnp.where(kept, call.value / (1 - operation.rate), 0)
 
 
-_OPERATIONS: dict[type[layer.Operation], Callable[[Any, Call], jax.Array]] = {
+_OPERATIONS: dict[type[Operation], Callable[[Any, Call], jax.Array]] = {
     layer.Convolution: _convolution,
     layer.Padding: _padding,
     layer.MaxPooling: lambda it, call: _pooled(it, call, -jnp.inf, lax.max),

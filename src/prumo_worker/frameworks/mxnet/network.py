@@ -13,6 +13,7 @@ from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import Pooling, rounded_up
 from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, pair
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
@@ -98,9 +99,9 @@ def _operator(name: str, **settings: Any) -> HybridBlock:  # noqa: ANN401 (as ma
 def _convolution(operation: layer.Convolution, node: Node) -> HybridBlock:
     return nn.Conv2D(
         operation.outputs,
-        layer.pair(operation.kernel),
+        pair(operation.kernel),
         strides=(operation.stride, operation.stride),
-        padding=layer.pair(operation.padding),
+        padding=pair(operation.padding),
         groups=operation.groups,
         use_bias=operation.bias,
         in_channels=node.input_shapes[0][0],
@@ -151,7 +152,7 @@ def _global_average(*_: object) -> HybridBlock:
     return both
 
 
-_BLOCKS: dict[type[layer.Operation], Callable[[Any, Node], HybridBlock]] = {
+_BLOCKS: dict[type[Operation], Callable[[Any, Node], HybridBlock]] = {
     layer.Convolution: _convolution,
     layer.Padding: lambda it, _: _operator(
         "pad", mode="constant", pad_width=(0, 0, 0, 0, it.top, it.bottom, it.left, it.right)

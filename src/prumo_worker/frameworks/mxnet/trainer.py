@@ -169,7 +169,8 @@ class MXNet(Trainer):
         ]
 
     def _pending(self) -> Callable[[], object]:
-        return mx.nd.waitall
+        wait: Callable[[], object] = mx.nd.waitall
+        return wait
 
 
 class DeviceMXNet(MXNet):

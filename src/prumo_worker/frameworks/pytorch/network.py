@@ -15,6 +15,8 @@ from prumo_worker.networks.network import IMAGE, Node
 if TYPE_CHECKING:
     import numpy as np
 
+    from prumo_worker.networks.operation import Operation, Shape
+
 
 class Graph:
     """The modules of a network, without storage until `to_empty` gives them some."""
@@ -108,7 +110,7 @@ class Function(nn.Module):
         self.forward = function
 
 
-def _convolution(operation: layer.Convolution, shape: layer.Shape) -> nn.Module:
+def _convolution(operation: layer.Convolution, shape: Shape) -> nn.Module:
     return nn.Conv2d(
         shape[0],
         operation.outputs,
@@ -120,7 +122,7 @@ def _convolution(operation: layer.Convolution, shape: layer.Shape) -> nn.Module:
     )
 
 
-_MODULES: dict[type[layer.Operation], Callable[[Any, layer.Shape], nn.Module]] = {
+_MODULES: dict[type[Operation], Callable[[Any, Shape], nn.Module]] = {
     layer.Convolution: _convolution,
     layer.Padding: lambda it, _: nn.ZeroPad2d((it.left, it.right, it.top, it.bottom)),
     layer.MaxPooling: lambda it, _: nn.MaxPool2d(

@@ -12,8 +12,9 @@ import numpy as np
 import tensorflow as tf
 
 from prumo_worker.networks import Network, layer
-from prumo_worker.networks.layer import Shape, cells_inside, margins
+from prumo_worker.networks.layer import cells_inside, margins
 from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, Shape, pair
 from prumo_worker.networks.weights import channels_last_weights
 
 
@@ -78,7 +79,7 @@ class Call:
 def _convolution(operation: layer.Convolution, call: Call) -> tf.Tensor:
     images = call.value
     weight = tf.cast(call.arrays["weight"], images.dtype)
-    down, across = layer.pair(operation.padding)
+    down, across = pair(operation.padding)
     padding = [[0, 0], [down, down], [across, across], [0, 0]]
     if operation.groups == 1:
         result = tf.nn.conv2d(images, weight, operation.stride, padding)
@@ -189,7 +190,7 @@ def _padding(it: layer.Padding, call: Call) -> tf.Tensor:
     return tf.pad(call.value, ((0, 0), (it.top, it.bottom), (it.left, it.right), (0, 0)))
 
 
-_OPERATIONS: dict[type[layer.Operation], Callable[[Any, Call], tf.Tensor]] = {
+_OPERATIONS: dict[type[Operation], Callable[[Any, Call], tf.Tensor]] = {
     layer.Convolution: _convolution,
     layer.Padding: _padding,
     layer.MaxPooling: _max_pooling,
