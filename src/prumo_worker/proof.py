@@ -47,25 +47,23 @@ class Question:
     """Enough for batch normalisation to be well conditioned where an image is one pixel left."""
     seed: int = at_least(0, default=1)
 
-    def recipe(self) -> Recipe:
-        """One plain training on the processor, in which nothing is left to chance."""
-        return Recipe(
-            framework=self.framework,
-            network=self.network,
-            dataset="generated",
-            image_size=self.image_size,
-            batch_size=self.images,
-            seed=self.seed,
-            dropout=False,
-        )
-
 
 def prove(task: Task, journal: Journal) -> dict[str, float]:
     """Build the network, compute with it, and tell the journal what came out."""
     question = read_parameters(Question, task.parameters)
     image_size, channels, classes = question.image_size, question.channels, question.classes
     net = network(question.network, image_size, channels, classes, task.layers)
-    trainer = open_trainer(net, question.recipe(), task.threads)
+    # One plain training on the processor, in which nothing is left to chance.
+    recipe = Recipe(
+        framework=question.framework,
+        network=question.network,
+        dataset="generated",
+        image_size=image_size,
+        batch_size=question.images,
+        seed=question.seed,
+        dropout=False,
+    )
+    trainer = open_trainer(net, recipe, task.threads)
     weights = initial_weights(net, question.seed)
     trainer.load(weights)
     images, labels = proof_batch(question, trainer.layout)

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from statistics import fmean, median
@@ -136,7 +137,7 @@ def _profile(trainer: Trainer, feed: Feed, journal: Journal) -> None:
 def _functions(trainer: Trainer, batches: list[Any]) -> list[dict[str, Any]]:
     """The same steps by perf, which sees the functions inside an operation; empty without it."""
     try:
-        times = function_times(lambda: trainer.fetch([trainer.step(batch) for batch in batches]))
+        times = function_times(partial(trainer.take_steps, batches))
     except Unavailable:
         return []
     return [

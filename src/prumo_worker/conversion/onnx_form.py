@@ -24,14 +24,6 @@ def write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:
     inputs = [tensor.name for tensor in network.function.inputs]
     outputs = [tensor.name for tensor in network.function.outputs]
     names = [*(name.partition(":")[0] for name in inputs), *network.outputs]
-    model = _converted(network, inputs, outputs, dict(zip([*inputs, *outputs], names)))
-    path.write_bytes(model.SerializeToString())
-    return {"tf2onnx": tf2onnx.__version__, "onnx": onnx.__version__, "opset": str(OPSET)}
-
-
-def _converted(
-    network: ConstantFunction, inputs: list[str], outputs: list[str], names: dict[str, str]
-) -> onnx.ModelProto:
     # What lives now is not looked at again by all the collections to come.
     gc.collect()
     gc.freeze()
@@ -46,13 +38,15 @@ def _converted(
                 opset=OPSET,
                 input_names=inputs,
                 output_names=outputs,
-                tensors_to_rename=names,
+                tensors_to_rename=dict(zip([*inputs, *outputs], names)),
             )
         except ValueError as error:
             raise DataError(f"tf2onnx cannot say this network in ONNX: {error}") from error
         passes = optimizer._get_optimizers()  # noqa: SLF001 (the parameter below wants all of them)
         tidy = {name: partial(_TidyPass, each) for name, each in passes.items()}
-        return optimizer.optimize_graph(converted, optimizers=tidy).make_model("network")
+        model = optimizer.optimize_graph(converted, optimizers=tidy).make_model("network")
+    path.write_bytes(model.SerializeToString())
+    return {"tf2onnx": tf2onnx.__version__, "onnx": onnx.__version__, "opset": str(OPSET)}
 
 
 class _TidyPass:

@@ -7,7 +7,6 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -57,21 +56,15 @@ class PreparedImages:
 
 def read_prepared(folder: Path) -> PreparedImages:
     """Open a prepared folder; nothing is read yet but its card and labels."""
-    card = _card(folder)
+    try:
+        card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: is not a prepared data set: {error}") from error
     images = _mapped(folder / IMAGES_FILE)
     labels = np.asarray(_mapped(folder / LABELS_FILE)).astype(np.int64)
     if list(images.shape) != [card["images"], *card["shape"]] or len(labels) != len(images):
         raise DataError(f"{folder}: its arrays are not those of its {CARD_FILE}")
     return PreparedImages(folder, images, labels, card["classes"], card["source"], card["content"])
-
-
-def _card(folder: Path) -> dict[str, Any]:
-    file = folder / CARD_FILE
-    try:
-        card: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{folder}: is not a prepared data set: {error}") from error
-    return card
 
 
 def _mapped(file: Path) -> np.ndarray:

@@ -128,6 +128,10 @@ class Trainer(ABC):
         losses, right = zip(*outcomes)
         return [float(loss) for loss in losses], int(sum(right))
 
+    def take_steps(self, batches: Sequence[Any]) -> None:
+        """One step for each batch, and wait for all of them."""
+        self.fetch([self.step(batch) for batch in batches])
+
     def _pending(self) -> Callable[[], object]:
         """How to wait for all that was asked so far."""
         return nothing

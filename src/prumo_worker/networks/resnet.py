@@ -84,8 +84,7 @@ def _normalised(
 def resnet18(classes: int) -> Iterator[Layer]:
     """ResNet-18, two 3x3 convolutions in each of eight blocks.
 
-    Eight blocks of two convolutions. As in torchvision: 11,689,512 trained parameters with 1000
-    classes.
+    As in torchvision: 11,689,512 trained parameters with 1000 classes.
     """
     return resnet_layers((2, 2, 2, 2), classes, bottleneck=False)
 
@@ -93,7 +92,6 @@ def resnet18(classes: int) -> Iterator[Layer]:
 def resnet50(classes: int) -> Iterator[Layer]:
     """ResNet-50, a bottleneck of three convolutions in each of sixteen blocks.
 
-    Sixteen bottlenecks of three convolutions. As in torchvision: 25,557,032 trained parameters with
-    1000 classes.
+    As in torchvision: 25,557,032 trained parameters with 1000 classes.
     """
     return resnet_layers((3, 4, 6, 3), classes, bottleneck=True)

@@ -38,12 +38,10 @@ class Course:
     def advance(
         self, epoch: dict[str, float], judged_loss: float | None, watched_loss: float
     ) -> bool:
-        """Take in an epoch that ended; whether its network is the best so far.
+        """Take in the figures of an epoch that ended; whether its network is the best so far.
 
-        Args:
-            epoch: its figures, as they go into the history.
-            judged_loss: decides which epoch is the best; without one it is the last.
-            watched_loss: decides when the learning rate falls.
+        The judged loss decides on the best epoch, which is the last without one; the watched loss
+        on when the learning rate falls.
         """
         self.epochs.append(epoch)
         if watched_loss < self.lowest_watched - _LEAST_GAIN:

@@ -159,12 +159,9 @@ class Jax(Trainer):
 
     def profile(self, batches: Sequence[Pair]) -> list[OperationTime]:
         """Operations by the time that XLA's program spent on them."""
-
-        def steps() -> None:
-            self.fetch([self.step(batch) for batch in batches])
-
         programs = [self._step.lower(self._carried, *batch).compile() for batch in batches]
-        return operation_times(steps, [program.as_text() for program in programs])
+        texts = [program.as_text() for program in programs]
+        return operation_times(partial(self.take_steps, batches), texts)
 
     def _train(
         self, carried: Carried, images: jax.Array, labels: jax.Array
@@ -203,16 +200,13 @@ class Jax(Trainer):
         """The optimizer's step; in half precision it is left out after an overflow."""
         loss_scale, before = carried.loss_scale, (carried.weights, carried.memory)
         if loss_scale is None:
-            return (*self._updated(carried, gradients), None)
+            weights, memory = updated(self._recipe, *before, gradients, carried.rate)
+            return weights, memory, None
         gradients = {name: slope / loss_scale.value for name, slope in gradients.items()}
         finite = jnp.stack([jnp.isfinite(slope).all() for slope in gradients.values()]).all()
-        after = self._updated(carried, gradients)
+        after = updated(self._recipe, *before, gradients, carried.rate)
         chosen = jax.tree.map(lambda new, old: jnp.where(finite, new, old), after, before)
         return (*chosen, loss_scale.after(finite))
-
-    def _updated(self, carried: Carried, gradients: Arrays) -> tuple[Arrays, Memory]:
-        weights, memory = carried.weights, carried.memory
-        return updated(self._recipe, weights, gradients, memory, carried.rate)
 
     def _answer(self, carried: Carried, images: jax.Array) -> jax.Array:
         arrays = {**carried.weights, **carried.state}
@@ -246,26 +240,18 @@ def open_trainer(network: Network, recipe: Recipe, threads: int) -> Jax:
     """Build the network where the recipe wants it, or say why that is not possible here."""
     if recipe.precision == "fp16" and recipe.device != "cuda":
         raise Unavailable(f"fp16 needs a CUDA device; on {recipe.device} there is bf16")
-    _prepare(recipe.device, threads)
-    place = _place(recipe.device)
-    trainer = Jax if recipe.device == "cpu" else DeviceJax
-    return trainer(network, recipe, place)
-
-
-def _prepare(device: str, threads: int) -> None:
-    """What JAX reads when it first looks for devices."""
-    if device == "cpu":
+    # What JAX reads when it first looks for devices.
+    if recipe.device == "cpu":
         # Else JAX opens every GPU that it finds.
         jax.config.update("jax_platforms", "cpu")
     # The size of the pool that XLA computes with on the processor.
     os.environ["PJRT_NPROC"] = str(threads)
     # A GPU's memory is taken as needed, so that its use can be seen.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-
-
-def _place(device: str) -> jax.Device:
     try:
-        place: jax.Device = jax.devices(device)[0]
+        place = jax.devices(recipe.device)[0]
     except RuntimeError as error:
-        raise Unavailable(f"no {device.upper()} device: {first_line(error)}") from error
-    return place
+        name = recipe.device.upper()
+        raise Unavailable(f"no {name} device: {first_line(error)}") from error
+    trainer = Jax if recipe.device == "cpu" else DeviceJax
+    return trainer(network, recipe, place)

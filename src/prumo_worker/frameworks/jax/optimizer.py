@@ -27,7 +27,7 @@ def fresh_memory(recipe: Recipe, weights: Arrays) -> Memory:
 
 
 def updated(
-    recipe: Recipe, weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array
+    recipe: Recipe, weights: Arrays, memory: Memory, gradients: Arrays, rate: jax.Array
 ) -> tuple[Arrays, Memory]:
     """Weights and memory after one more step."""
     if recipe.weight_decay:

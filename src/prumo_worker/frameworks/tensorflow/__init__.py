@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -179,11 +180,7 @@ class TensorFlow(Trainer):
 
     def profile(self, batches: Sequence[tuple[tf.Tensor, tf.Tensor]]) -> list[OperationTime]:
         """Operations by the time of their kernels."""
-
-        def steps() -> None:
-            self.fetch([self.step(batch) for batch in batches])
-
-        return operation_times(steps)
+        return operation_times(partial(self.take_steps, batches))
 
     def _on_device(self, work: Any) -> Any:  # noqa: ANN401 (a function and the same elsewhere)
         def run(*tensors: tf.Tensor) -> Any:  # noqa: ANN401 (what `work` returns)

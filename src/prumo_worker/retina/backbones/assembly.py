@@ -219,10 +219,8 @@ def _counted_anew(layers: Iterable[str]) -> dict[str, str]:
 def fill(network: keras.Model, name: str, arrays: Mapping[str, np.ndarray]) -> str:
     """Give every weight of the network its array; tell what was loaded and what was left over.
 
-    Args:
-        network: a backbone, in PyTorch's form for arrays of PyTorch.
-        name: the backbone's, as in `backbones.NAMES`.
-        arrays: of Keras, of a state dict with the names of torchvision or timm, or of ONNX.
+    Arrays are of Keras, of a state dict with the names of torchvision or timm, or of ONNX; those of
+    PyTorch want the network in PyTorch's form.
     """
     offered = offers(network, name, {k: a for k, a in arrays.items() if not k.endswith(_COUNTER)})
     values = []
