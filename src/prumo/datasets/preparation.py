@@ -27,8 +27,7 @@ from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
 from prumo.progress import SILENT, ProgressCounter
-from prumo_worker.data import CATALOG
-from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
+from prumo_worker.data import CARD_FILE, CATALOG, IMAGES_FILE, LABELS_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

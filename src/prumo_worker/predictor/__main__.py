@@ -93,11 +93,7 @@ def main(arguments: list[str]) -> int:
         kind = "unavailable" if isinstance(error, ModuleNotFoundError) else kind_of(error)
         write_frame(outgoing, Frame({"failed": kind, "message": typed_line(error)}))
         return 1
-    about = {
-        "inputs": network.inputs,
-        "outputs": network.outputs,
-        "batch_size": network.batch_size,
-    }
+    about = {name: getattr(network, name) for name in ("inputs", "outputs", "batch_size")}
     write_frame(outgoing, Frame(about))
     while (asked := read_frame(incoming)) is not None:
         write_frame(outgoing, _answer(network, asked))

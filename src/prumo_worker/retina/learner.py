@@ -23,10 +23,7 @@ REFERRAL = "referral"
 
 def classes_of(grades: np.ndarray, task: str) -> np.ndarray:
     """Referable or not as 1 and 0, or the grades themselves."""
-    classes: np.ndarray = grades
-    if task == REFERRAL:
-        classes = (grades >= REFERABLE_FROM).astype(np.int64)
-    return classes
+    return (grades >= REFERABLE_FROM).astype(np.int64) if task == REFERRAL else grades
 
 
 def class_weights(grades: np.ndarray, recipe: RetinaRecipe) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -61,7 +61,7 @@ def score_photographs(
     folder, out = Path(_path(task, "model")), Path(_path(task, "out"))
     images = _image_list(Path(_path(task, "images")))
     network = load_network(folder / NETWORK_FILE)
-    judge = SplitNetwork(network) if request.heat_maps else ScoringNetwork(network)
+    judge = SplitNetwork(network).answer if request.heat_maps else _scorer(network)
     journal.event(
         "ready",
         device=device,
@@ -79,20 +79,15 @@ def score_photographs(
     return {"images": float(len(images)), "predict_seconds": perf_counter() - began}
 
 
-class ScoringNetwork:
-    """A network that tells the scores of a batch and nothing else."""
-
-    def __init__(self, network: keras.Model) -> None:
-        scores = scores_network(network)
-        self._scores = tf.function(
-            lambda images: scores(images, training=False),
-            input_signature=[tf.TensorSpec(network.input_shape, tf.float32)],
-            autograph=False,
-        )
-
-    def answer(self, images: tf.Tensor) -> tuple[np.ndarray, ...]:
-        """The scores of each photograph before the last activation."""
-        return (self._scores(images).numpy(),)
+def _scorer(network: keras.Model) -> Callable[[tf.Tensor], tuple[np.ndarray, ...]]:
+    """What tells the scores of a batch before the last activation, and nothing else."""
+    scores = scores_network(network)
+    answer = tf.function(
+        lambda images: scores(images, training=False),
+        input_signature=[tf.TensorSpec(network.input_shape, tf.float32)],
+        autograph=False,
+    )
+    return lambda images: (answer(images).numpy(),)
 
 
 def load_keras(file: Path) -> keras.Model:
@@ -139,7 +134,7 @@ def _image_size(network: keras.Model) -> int:
 
 
 def _answers(
-    judge: SplitNetwork | ScoringNetwork,
+    judge: Callable[[tf.Tensor], tuple[np.ndarray, ...]],
     images: Sequence[str],
     size: int,
     batch_size: int,
@@ -152,7 +147,7 @@ def _answers(
             batch = next(batches)
         except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError) as error:
             raise _image_error(images[first : first + batch_size], size) from error
-        answer = judge.answer(batch)
+        answer = judge(batch)
         now = perf_counter()
         journal.event("step", epoch=1, step=step, seconds=now - began, images=len(batch))
         began = now

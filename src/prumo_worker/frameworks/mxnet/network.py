@@ -104,29 +104,13 @@ def _convolution(operation: layer.Convolution, node: Node) -> HybridBlock:
         padding=pair(operation.padding),
         groups=operation.groups,
         use_bias=operation.bias,
-        in_channels=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
+        **_inputs(node, "in_channels"),
     )
 
 
-def _dense(operation: layer.Dense, node: Node) -> HybridBlock:
-    return nn.Dense(
-        operation.outputs,
-        use_bias=operation.bias,
-        flatten=False,
-        in_units=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
-    )
-
-
-def _batch_normalization(operation: layer.BatchNormalization, node: Node) -> HybridBlock:
-    return nn.BatchNorm(
-        momentum=operation.momentum,
-        epsilon=operation.epsilon,
-        scale=operation.scale,
-        in_channels=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
-    )
+def _inputs(node: Node, size: str) -> dict[str, Any]:
+    """Of a block with weights: the size of its input, and its name."""
+    return {size: node.input_shapes[0][0], "prefix": f"{node.name}_"}
 
 
 def _pooling(operation: Pooling, node: Node, *, pool_type: str) -> HybridBlock:
@@ -161,7 +145,9 @@ _BLOCKS: dict[type[Operation], Callable[[Any, Node], HybridBlock]] = {
     layer.AveragePooling: partial(_pooling, pool_type="avg"),
     layer.GlobalAveragePooling: _global_average,
     layer.Flatten: lambda *_: nn.Flatten(),
-    layer.Dense: _dense,
+    layer.Dense: lambda it, node: nn.Dense(
+        it.outputs, use_bias=it.bias, flatten=False, **_inputs(node, "in_units")
+    ),
     layer.Rectifier: lambda *_: nn.Activation("relu"),
     layer.ClippedRectifier: lambda it, _: _operator("clip", a_min=0, a_max=it.limit),
     layer.Tanh: lambda *_: nn.Activation("tanh"),
@@ -169,7 +155,9 @@ _BLOCKS: dict[type[Operation], Callable[[Any, Node], HybridBlock]] = {
     layer.LocalResponseNormalization: lambda it, _: _operator(
         "LRN", nsize=it.size, alpha=it.alpha, beta=it.beta, knorm=it.k
     ),
-    layer.BatchNormalization: _batch_normalization,
+    layer.BatchNormalization: lambda it, node: nn.BatchNorm(
+        momentum=it.momentum, epsilon=it.epsilon, scale=it.scale, **_inputs(node, "in_channels")
+    ),
     layer.Add: lambda *_: _operator("add_n"),
     layer.Concatenate: lambda *_: _operator("concat", dim=1),
 }
