@@ -36,19 +36,14 @@ class Request:
     width: int | None = None
 
 
-def read_request(task: Task) -> Request:
-    """Check the parameters of a conversion."""
+def convert(task: Task, journal: Journal) -> dict[str, float]:
+    """Convert in the framework that the network is of, imported only now."""
     paths = {name: Path(path) for name, path in task.data.items() if path}
     if not paths.keys() >= {"source", "out"}:
         raise TaskError("data: source and out must be given")
     source, out, images = paths["source"], paths["out"], paths.get("images")
-    return read_parameters(Request, task.parameters, source=source, out=out, images=images)
-
-
-def convert(task: Task, journal: Journal) -> dict[str, float]:
-    """Convert in the framework that the network is of, imported only now."""
-    request = read_request(task)
-    request.out.mkdir(parents=True, exist_ok=True)
+    request = read_parameters(Request, task.parameters, source=source, out=out, images=images)
+    out.mkdir(parents=True, exist_ok=True)
     framework = "pytorch" if request.origin == "pytorch" else "tensorflow"
     import_module(f"prumo_worker.conversion.{framework}_conversion").convert(request, journal)
     return {}

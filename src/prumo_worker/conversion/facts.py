@@ -37,12 +37,9 @@ def drawn_images(
             for low, high in ranges
         ]
     )
-    return in_layout(images.round() if dtype == "uint8" else images, layout).astype(dtype)
-
-
-def in_layout(images: np.ndarray, layout: str) -> np.ndarray:
-    """Images (count, height, width, channels) as a network with another order wants them."""
-    return np.ascontiguousarray(images.transpose(0, 3, 1, 2)) if layout == "NCHW" else images
+    if layout == "NCHW":
+        images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
+    return (images.round() if dtype == "uint8" else images).astype(dtype)
 
 
 def _patterns(numbers: np.random.Generator, count: int, height: int, width: int) -> np.ndarray:

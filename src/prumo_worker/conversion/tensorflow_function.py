@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,9 +192,6 @@ def _ask_for(converter: Any, request: Request, name: str) -> None:  # noqa: ANN4
         if request.images is None:
             raise TaskError("images: must be given, because int8 is calibrated with them")
         images = np.load(request.images, allow_pickle=False)
-        converter.representative_dataset = lambda: _samples(images, name)
-
-
-def _samples(images: np.ndarray, name: str) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    for number in range(len(images)):
-        yield SIGNATURE, {name: images[number : number + 1]}
+        converter.representative_dataset = lambda: (
+            (SIGNATURE, {name: images[number : number + 1]}) for number in range(len(images))
+        )

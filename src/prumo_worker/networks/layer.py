@@ -307,11 +307,10 @@ Margin = tuple[int, int]
 
 def margins(pooling: Pooling, image: Shape) -> tuple[Margin, Margin]:
     """Cells that the windows reach above and below, left and right of the image."""
-    down, across = (
-        _margin(pooling, size, places)
-        for size, places in zip(image[1:], pooling.output_shape(image)[1:])
-    )
-    return down, across
+    before = pooling.padding
+    reaches = [(n - 1) * pooling.stride + pooling.kernel for n in pooling.output_shape(image)[1:]]
+    down, across = (max(reach - before - size, 0) for reach, size in zip(reaches, image[1:]))
+    return (before, down), (before, across)
 
 
 def cells_inside(pooling: Pooling, image: Shape) -> tuple[list[int], list[int]]:
@@ -327,11 +326,6 @@ def rounded_up(pooling: Pooling, image: Shape) -> tuple[int, ...]:
     """The places of a window that hangs over the far edge even where it begins behind the image."""
     rooms = [side + 2 * pooling.padding - pooling.kernel for side in image[1:]]
     return tuple(-(-room // pooling.stride) + 1 for room in rooms)
-
-
-def _margin(pooling: Pooling, size: int, places: int) -> Margin:
-    reach = (places - 1) * pooling.stride + pooling.kernel
-    return pooling.padding, max(reach - pooling.padding - size, 0)
 
 
 def _cells(pooling: Pooling, size: int, place: int) -> int:

@@ -36,7 +36,13 @@ def resnet_layers(blocks: Sequence[int], classes: int, *, bottleneck: bool) -> I
         for position in range(1, count + 1):
             name = f"stage{stage}_{position}"
             stride = 2 if stage > 1 and position == 1 else 1
-            convolutions = _bottleneck(width, stride) if bottleneck else _plain(width, stride)
+            # Outputs, kernel and stride of one after the other.
+            narrow = ((width, 1, 1), (width, 3, stride), (outputs, 1, 1))
+            steps = narrow if bottleneck else ((width, 3, stride), (width, 3, 1))
+            convolutions = [
+                Convolution(number, kernel, stride=pace, padding=kernel // 2, bias=False)
+                for number, kernel, pace in steps
+            ]
             yield from _residual(name, source, convolutions)
             shortcut = source
             if stride > 1 or channels != outputs:
@@ -57,21 +63,6 @@ def _residual(name: str, source: str, convolutions: Sequence[Convolution]) -> It
         yield from _normalised(f"{name}_conv{number}", convolution, inputs)
         if number < len(convolutions):
             yield Layer(f"{name}_relu{number}", Rectifier())
-
-
-def _plain(width: int, stride: int) -> list[Convolution]:
-    return [
-        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
-        Convolution(width, kernel=3, padding=1, bias=False),
-    ]
-
-
-def _bottleneck(width: int, stride: int) -> list[Convolution]:
-    return [
-        Convolution(width, kernel=1, bias=False),
-        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
-        Convolution(width * _EXPANSION, kernel=1, bias=False),
-    ]
 
 
 def _normalised(

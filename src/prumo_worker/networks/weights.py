@@ -41,10 +41,8 @@ def initial_weights(network: Network, seed: int) -> dict[str, np.ndarray]:
             name = f"{node.name}.{part}"
             if len(shape) > 1:
                 weights[name] = _he_normal(shape, seed, name)
-            elif part in _ONES:
-                weights[name] = np.ones(shape, dtype=np.float32)
             else:
-                weights[name] = np.zeros(shape, dtype=np.float32)
+                weights[name] = np.full(shape, part in _ONES, dtype=np.float32)
     return weights
 
 

@@ -152,7 +152,9 @@ class Fitting:
             learner.recall(progress.memory)
             self._journal.event("resumed", stage=stage.name, epoch=resumed_epoch)
         else:
-            progress = self._begun(learner, stage)
+            judged = 0 if stage.judged is None else len(stage.judged.names)
+            scores: np.ndarray = np.zeros((0, judged, self._recipe.outputs), np.float32)
+            progress = Progress(Course(self._recipe.learning_rate), [], learner.weights(), scores)
         is_over = progress.course.is_over(stage.epochs, stage.patience)
         warmup_seconds = 0.0 if is_over else self._warm_up(learner, stage)
         while not is_over:
@@ -164,11 +166,6 @@ class Fitting:
         if stage.judged is not None:
             learner.load_weights(progress.best)
         return Fitted(progress.course, learner, progress.scores, resumed_epoch, warmup_seconds)
-
-    def _begun(self, learner: Learner, stage: Stage) -> Progress:
-        judged = 0 if stage.judged is None else len(stage.judged.names)
-        scores: np.ndarray = np.zeros((0, judged, self._recipe.outputs), np.float32)
-        return Progress(Course(self._recipe.learning_rate), [], learner.weights(), scores)
 
     def _warm_up(self, learner: Learner, stage: Stage) -> float:
         """Rehearse steps and judging, which no figure counts, and forget what was learnt."""
@@ -186,7 +183,7 @@ class Fitting:
     def _advance(self, learner: Learner, stage: Stage, progress: Progress) -> None:
         """Train and judge one epoch, and draw the consequences."""
         course = progress.course
-        learner.learning_rate = course.learning_rate
+        learner.set_learning_rate(course.learning_rate)
         began = perf_counter()
         batches = self._approach.batches(stage.training, course.epoch + 1)
         steps, right = _trained(learner, batches)

@@ -139,13 +139,8 @@ class Learner:
         # One trace for batches of all sizes, also for the last one of an epoch.
         self._step = tf.function(self._train_on_all, input_signature=signature)
 
-    @property
-    def learning_rate(self) -> float:
+    def set_learning_rate(self, rate: float) -> None:
         """Of the next step."""
-        return float(self._optimizer.learning_rate)
-
-    @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
         self._optimizer.learning_rate.assign(rate)
 
     @memory_errors()

@@ -210,7 +210,8 @@ def training_batches(
             pixels = augmented(picture, tf.stack([tf.constant(seed, tf.int64), place]))
         else:
             pixels = tf.cast(picture, tf.float32)
-        return pixels, _class(grade, recipe.task)
+        is_referral = recipe.task == "referral"
+        return pixels, tf.cast(grade >= REFERABLE_FROM, tf.int64) if is_referral else grade
 
     examples = (
         photographs.pictures(seed)
@@ -229,7 +230,3 @@ def judged_batches(photographs: Photographs, batch_size: int) -> tf.data.Dataset
     missing = -len(photographs.names) % batch_size
     padded = pixels.concatenate(pixels.repeat().take(missing))
     return padded.batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-
-
-def _class(grade: tf.Tensor, task: str) -> tf.Tensor:
-    return tf.cast(grade >= REFERABLE_FROM, tf.int64) if task == "referral" else grade

@@ -129,8 +129,7 @@ def _image_list(file: Path) -> list[str]:
 
 
 def _image_size(network: keras.Model) -> int:
-    size: int | None = network.input_shape[1]
-    return size or 0
+    return int(network.input_shape[1] or 0)
 
 
 def _answers(

@@ -41,7 +41,8 @@ def open_records(records: Path, image_size: int) -> dict[str, RecordedPhotograph
     """
     shards = _shards(records)
     found = {}
-    for name in sorted(shards, key=_number):
+    # Folds by their number, where the tenth comes after the ninth.
+    for name in sorted(shards, key=lambda name: (len(name), name)):
         found[name] = read_photographs(shards[name], image_size)
         if not found[name].names:
             raise DataError(f"{records}: the subset {name} has no photographs")
@@ -73,11 +74,6 @@ def _shards(records: Path) -> dict[str, list[Path]]:
             "`prumo retina convert` makes them"
         )
     return shards
-
-
-def _number(name: str) -> tuple[int, str]:
-    """Folds by their number, where the tenth comes after the ninth."""
-    return (int(name[len(_FOLD) :]), "") if name.startswith(_FOLD) else (0, name)
 
 
 CheckpointFor = Callable[[str], Checkpoint]

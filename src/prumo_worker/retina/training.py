@@ -24,7 +24,7 @@ from prumo_worker.frameworks.tensorflow import build_facts, memory_errors, versi
 from prumo_worker.processor import vector_extensions
 from prumo_worker.retina.approaches import Approach, FineTuning, FrozenBackbone
 from prumo_worker.retina.backbones import Backbone, build_backbone
-from prumo_worker.retina.fitting import Checkpoint, Fitted, Fitting
+from prumo_worker.retina.fitting import Checkpoint, Fitting
 from prumo_worker.retina.photographs import Photographs, content_of
 from prumo_worker.retina.recipe import GRADE_COUNT, RetinaRecipe, read_retina_recipe
 from prumo_worker.retina.stages import (
@@ -93,7 +93,12 @@ def train(task: Task, journal: Journal) -> dict[str, float]:
         **_metrics(trained, feature_seconds),
     }
     if "model" in task.data:
-        _require_numbers(trained)
+        found = [trained.judged.scores, *trained.model.learner.weights()]
+        if not all(np.isfinite(array).all() for array in found):
+            raise TaskError(
+                "the training diverged: its scores are no numbers any more; try a lower "
+                "learning_rate"
+            )
         network = approach.whole_network(trained.model.learner, trained.training)
         _write_model(Path(task.data["model"]), network, trained, ready, metrics)
     return metrics
@@ -152,14 +157,6 @@ def _ready(
     }
 
 
-def _require_numbers(trained: Trained) -> None:
-    found = [trained.judged.scores, *trained.model.learner.weights()]
-    if not all(np.isfinite(array).all() for array in found):
-        raise TaskError(
-            "the training diverged: its scores are no numbers any more; try a lower learning_rate"
-        )
-
-
 def _metrics(trained: Trained, feature_seconds: float) -> dict[str, float]:
     """Of all stages together: whoever pays for a training pays for all of it."""
     courses = [fitted.course for fitted in trained.stages.values()]
@@ -191,7 +188,12 @@ def _write_model(
 ) -> None:
     """The facts come last: they tell the controller that all the rest is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write_history(folder, trained.stages)
+    history = [
+        {"stage": name, "epoch": number, **epoch}
+        for name, fitted in trained.stages.items()
+        for number, epoch in enumerate(fitted.course.epochs, start=1)
+    ]
+    _write_table(folder / HISTORY_FILE, history)
     _write_scores(folder, trained.judged)
     _replace(folder / NETWORK_FILE, network.save)
     own = ("device", "threads", "versions", "network", "weights", "normalization")
@@ -214,16 +216,6 @@ def _write_model(
     }
     text = json.dumps(facts, indent=1) + "\n"
     _replace(folder / FACTS_FILE, lambda beside: beside.write_text(text, encoding="utf-8"))
-
-
-def _write_history(folder: Path, stages: Mapping[str, Fitted]) -> None:
-    """One row for each epoch of each stage."""
-    rows = [
-        {"stage": name, "epoch": number, **epoch}
-        for name, fitted in stages.items()
-        for number, epoch in enumerate(fitted.course.epochs, start=1)
-    ]
-    _write_table(folder / HISTORY_FILE, rows)
 
 
 def _write_scores(folder: Path, judged: JudgedPhotographs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -58,16 +59,12 @@ def build_facts(place: jax.Device) -> dict[str, str]:
 
 def pool_threads() -> int:
     """The threads in XLA's pool, as the kernel lists them."""
-    return sum(
-        _thread_name(thread).startswith(_POOL) for thread in Path("/proc/self/task").iterdir()
-    )
-
-
-def _thread_name(thread: Path) -> str:
-    try:
-        return (thread / "comm").read_text(encoding="utf-8")
-    except OSError:
-        return ""  # It has ended since it was listed.
+    names = []
+    for thread in Path("/proc/self/task").iterdir():
+        # It may have ended since it was listed.
+        with suppress(OSError):
+            names.append((thread / "comm").read_text(encoding="utf-8"))
+    return sum(name.startswith(_POOL) for name in names)
 
 
 _NUMBER_FORMATS = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16}

@@ -110,20 +110,10 @@ class Function(nn.Module):
         self.forward = function
 
 
-def _convolution(operation: layer.Convolution, shape: Shape) -> nn.Module:
-    return nn.Conv2d(
-        shape[0],
-        operation.outputs,
-        operation.kernel,
-        stride=operation.stride,
-        padding=operation.padding,
-        groups=operation.groups,
-        bias=operation.bias,
-    )
-
-
 _MODULES: dict[type[Operation], Callable[[Any, Shape], nn.Module]] = {
-    layer.Convolution: _convolution,
+    layer.Convolution: lambda it, shape: nn.Conv2d(
+        shape[0], it.outputs, it.kernel, it.stride, it.padding, groups=it.groups, bias=it.bias
+    ),
     layer.Padding: lambda it, _: nn.ZeroPad2d((it.left, it.right, it.top, it.bottom)),
     layer.MaxPooling: lambda it, _: nn.MaxPool2d(
         it.kernel, it.stride, it.padding, ceil_mode=it.ceil

@@ -81,17 +81,11 @@ def operation_times(work: Callable[[], object]) -> list[OperationTime]:
         options = tf.profiler.experimental.ProfilerOptions(python_tracer_level=0)
         with tf.profiler.experimental.Profile(folder, options):
             work()
-        spaces = [_space(path) for path in Path(folder).rglob("*.xplane.pb")]
-    planes = [plane for space in spaces for plane in space.planes]
+        files = [path.read_bytes() for path in Path(folder).rglob("*.xplane.pb")]
+    planes = [plane for file in files for plane in xplane_pb2.XSpace.FromString(file).planes]
     spans = [span for plane in planes for span in _device_spans(plane)]
     spans = spans or [span for plane in planes for span in _host_spans(plane)]
     return grouped(spans)
-
-
-def _space(path: Path) -> Any:  # noqa: ANN401 (a protocol buffer)
-    space = xplane_pb2.XSpace()
-    space.ParseFromString(path.read_bytes())
-    return space
 
 
 def _device_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (a protocol buffer)

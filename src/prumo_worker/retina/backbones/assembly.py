@@ -90,7 +90,7 @@ def are_of_pytorch(arrays: Mapping[str, np.ndarray]) -> bool:
         return EVEN_PADDING in arrays
     of_keras = [name for name in arrays if "/" in name]
     # Keras also saves what Prumo once filled with weights of PyTorch.
-    return not of_keras or any(_layer_of(name).endswith(SUFFIX) for name in of_keras)
+    return not of_keras or any(name.rpartition("/")[0].endswith(SUFFIX) for name in of_keras)
 
 
 def offers(network: keras.Model, name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Offer]:
@@ -110,7 +110,7 @@ def layers_with_weights(network: keras.Model) -> dict[str, keras.Layer]:
 
 
 def _of_keras(arrays: Mapping[str, np.ndarray]) -> dict[str, Offer]:
-    layers = {key: _bare(_layer_of(key)) for key in arrays}
+    layers = {key: _bare(key.rpartition("/")[0]) for key in arrays}
     names = _counted_anew(layers.values())
     return {
         f"{names.get(layer, layer)}/{key.rpartition('/')[2]}": Offer(key, arrays[key])
@@ -193,10 +193,6 @@ def _in_keras_order(layer: keras.Layer | None, array: np.ndarray) -> np.ndarray:
     if isinstance(layer, keras.layers.DepthwiseConv2D):
         return array.transpose(2, 3, 0, 1)
     return array.transpose(2, 3, 1, 0)
-
-
-def _layer_of(key: str) -> str:
-    return key.rpartition("/")[0]
 
 
 def _bare(layer: str) -> str:
