@@ -13,7 +13,7 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.study.network import find_network, network_account
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.catalog import CATALOG
-from prumo_worker.networks.layer import describe
+from prumo_worker.networks.operation import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -28,8 +28,7 @@ from prumo.datasets.source import EVERYTHING, Pictures, Source, Subset, count_cl
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
 from prumo.progress import SILENT, Progress, ProgressCounter
-from prumo_worker.data import CATALOG
-from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
+from prumo_worker.data import CARD_FILE, CATALOG, IMAGES_FILE, LABELS_FILE
 
 CONTENTS = "contents"
 SETTLED_SECONDS = 2.0

@@ -202,7 +202,7 @@ def network_account(net: Network) -> dict[str, Any]:
         "parameters": net.parameters,
         "trained_parameters": net.trained_parameters,
         "flops": net.flops,
-        "auxiliary": {head.layer: head.weight for head in net.auxiliary},
+        "auxiliary": net.auxiliary,
         "layers": layers,
     }
 
