@@ -121,9 +121,7 @@ class TestTheWholeStack:
             list(pool.map(server.classify, [red] * 12))
 
         # A worker counts a request once its answer is on its way.
-        end = time.monotonic() + PATIENCE_SECONDS
-        while _answered(server) - before < 12 and time.monotonic() < end:
-            time.sleep(0.05)
+        _await(lambda: _answered(server) - before >= 12)
         assert [_answered(server) - before for _ in range(4)] == [12] * 4
 
     def test_loses_at_most_one_half_sent_answer_when_a_worker_is_killed_and_replaces_it(
