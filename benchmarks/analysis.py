@@ -23,7 +23,7 @@ import polars as pl
 
 from prumo.report.content import assemble
 from prumo.report.language import english
-from prumo.report.sections import sections_of
+from prumo.report.sections import SECTIONS
 from prumo.results.tables import Results
 from prumo.run.sampler import memory_bytes
 from prumo.statistics.training import resources_of, usage_by_scenario
@@ -83,7 +83,7 @@ def analysed(folder: Path) -> dict[str, float]:
     results = Results(folder)
     report = assemble(results, (), 0.95)
     sections = {
-        section.name: section.document(english()) for section in sections_of(results, report)
+        section.name: section.of(results, report).document(english()) for section in SECTIONS
     }
     assert sections["batch"]["scaling"]
     assert sections["loss"]["convergence"]

@@ -14,18 +14,15 @@ class Backoff:
     0.5
     """
 
-    def __init__(
-        self, first_seconds: float = 0.5, longest_seconds: float = 30.0, factor: float = 2.0
-    ) -> None:
+    def __init__(self, first_seconds: float = 0.5, longest_seconds: float = 30.0) -> None:
         self._first_seconds = first_seconds
         self._longest_seconds = longest_seconds
-        self._factor = factor
         self._next_seconds = first_seconds
 
     def delay(self) -> float:
         """The next pause in seconds; the one after it is longer."""
         seconds = min(self._next_seconds, self._longest_seconds)
-        self._next_seconds = min(seconds * self._factor, self._longest_seconds)
+        self._next_seconds = 2 * seconds
         return seconds
 
     def reset(self) -> None:

@@ -72,10 +72,10 @@ def reserved(
     Yields the descriptor that holds it, for child processes that must hold it too. Without
     `before_waiting`, a name that is held elsewhere is an error, which calls it `title`.
     """
-    made_folder(RESERVATIONS)
-    path = _lock_file(name)
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(
+            made_folder(RESERVATIONS) / f"{name}.lock", os.O_RDWR | os.O_CREAT, 0o644
+        )
     except OSError as error:
         raise cache_error(error) from error
     try:
@@ -87,11 +87,7 @@ def reserved(
 
 def was_reserved(name: str) -> bool:
     """Whether this name was ever held: a folder of that name is then Prumo's own."""
-    return _lock_file(name).exists()
-
-
-def _lock_file(name: str) -> Path:
-    return cache_folder() / RESERVATIONS / f"{name}.lock"
+    return (cache_folder() / RESERVATIONS / f"{name}.lock").exists()
 
 
 def _hold(descriptor: int, title: str, before_waiting: Callable[[], None] | None) -> None:

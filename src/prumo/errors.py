@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Self
@@ -65,6 +66,15 @@ class StorageError(PrumoError):
             f"cannot write {path}: {error.strerror or error}. Finished runs are kept; "
             "make room or give another folder, then run the same command again."
         )
+
+    @classmethod
+    @contextmanager
+    def writing(cls, path: Path) -> Iterator[None]:
+        """Report whatever keeps a file or folder from being written inside of this block."""
+        try:
+            yield
+        except OSError as error:
+            raise cls.on_writing(path, error) from error
 
 
 class SetupError(PrumoError):

@@ -29,7 +29,11 @@ def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
-        _flush_folder(path.parent)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError:
         beside.unlink(missing_ok=True)
         raise
@@ -52,14 +56,6 @@ def json_text(content: object, *, indent: int | None = 1) -> str:
 def write_json(path: Path, content: object) -> None:
     """Write a document or a pydantic model as a whole file."""
     write_whole(path, json_text(content) + "\n")
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def file_sha256(path: Path) -> str:

@@ -51,10 +51,7 @@ def retry(
 ) -> T:
     """Call `attempt` until it succeeds; only a TransientError is followed by another call.
 
-    Args:
-        attempt: what to try.
-        policy: how often, and with which waits.
-        on_wait: called before each wait with the error and the seconds.
+    `on_wait` is called before each wait with the error and the seconds.
 
     Raises:
         TransientError: The last one, when the attempts are used up or when the server asks for a
@@ -86,13 +83,10 @@ def opened(url: str, headers: Mapping[str, str] | None = None) -> http.client.HT
 
 def chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
     """The body of an answer, piece by piece, to its announced end."""
-    while True:
-        try:
-            chunk = answer.read(_CHUNK_BYTES)
-        except (OSError, http.client.HTTPException) as error:
-            raise BrokenConnectionError(f"the connection broke: {error}") from error
-        if not chunk:
-            break
-        yield chunk
+    try:
+        while chunk := answer.read(_CHUNK_BYTES):
+            yield chunk
+    except (OSError, http.client.HTTPException) as error:
+        raise BrokenConnectionError(f"the connection broke: {error}") from error
     if answer.length:
         raise BrokenConnectionError(f"the connection ended {answer.length} bytes early")

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.forecast.document import expected_seconds
 from prumo.results import tables
-from prumo.run.events import Event, Remark, RunEnded
+from prumo.run.events import Event, Listener, Remark, RunEnded
 from prumo.run.execution import Selection, default_results, run_study
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
-    from prumo.run.events import Listener
     from prumo.study import Study
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
 
 from prumo.errors import InputError, PluginError, did_you_mean
+
+_Base = TypeVar("_Base")
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,14 @@ class PluginPoint:
                 f"({entry.value}): {type(error).__name__}: {error}"
             ) from error
 
+    def load_class(self, name: str, base: type[_Base]) -> type[_Base]:
+        """The implementation with this name, which must be a class derived from `base`."""
+        found = self.load(name)
+        if isinstance(found, type) and issubclass(found, base):
+            return found
+        right = f"{base.__module__}.{base.__qualname__}"
+        raise PluginError(f"the {self.noun} '{name}' is no subclass of {right}: {found!r}")
+
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
         """By name. Prumo's own come first, so that no other package can replace one unnoticed."""
@@ -55,10 +66,7 @@ class PluginPoint:
             entry_points(group=self.group),
             key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
         )
-        entries: dict[str, EntryPoint] = {}
-        for entry in found:
-            entries.setdefault(entry.name, entry)
-        return entries
+        return {entry.name: entry for entry in reversed(found)}
 
 
 WORKLOADS = PluginPoint("prumo.workloads", "workload")

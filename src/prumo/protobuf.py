@@ -6,11 +6,9 @@ in several ways that all readers take.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from mmap import mmap
+from collections.abc import Iterator, Mapping
+from mmap import mmap
+from typing import NamedTuple
 
 VARINT, CONTENT = 0, 2
 """The wire types of whole numbers, and of texts and messages."""
@@ -78,10 +76,8 @@ def messages(
 ) -> Iterator[tuple[str, list[Field]]]:
     """Every message below one that fills a file: what it is, and its fields.
 
-    Args:
-        content: Of the file.
-        tree: For each kind of message which of its fields hold messages, and of which kind.
-        kind: Of the file's message.
+    `tree` says for each kind of message which of its fields hold messages, and of which kind;
+    `kind` is that of the whole file.
 
     Raises:
         ValueError: It is no message, or written as no program does.

@@ -12,46 +12,32 @@ CENTS = 2
 MISSING = "\N{EN DASH}"
 PLAIN = 1e6
 
-SIZES: dict[str, tuple[tuple[float, str], ...]] = {
+SIZES: dict[str, tuple[tuple[float, float, str], ...]] = {
     "s": (
-        (7200.0, "h"),
-        (600.0, "min"),
-        (1.0, "s"),
-        (1e-3, "ms"),
-        (1e-6, "µs"),
-        (0.0, "ns"),
+        (7200.0, 3600.0, "h"),
+        (600.0, 60.0, "min"),
+        (1.0, 1.0, "s"),
+        (1e-3, 1e-3, "ms"),
+        (1e-6, 1e-6, "µs"),
+        (0.0, 1e-9, "ns"),
     ),
-    "B": ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (0.0, "B")),
-    "J": ((1e6, "MJ"), (1e3, "kJ"), (0.0, "J")),
+    "B": (
+        (2.0**40, 2.0**40, "TiB"),
+        (2.0**30, 2.0**30, "GiB"),
+        (2.0**20, 2.0**20, "MiB"),
+        (2.0**10, 2.0**10, "KiB"),
+        (0.0, 1.0, "B"),
+    ),
+    "J": ((1e6, 1e6, "MJ"), (1e3, 1e3, "kJ"), (0.0, 1.0, "J")),
     "FLOP": (
-        (1e18, "EFLOP"),
-        (1e15, "PFLOP"),
-        (1e12, "TFLOP"),
-        (1e9, "GFLOP"),
-        (0.0, "FLOP"),
+        (1e18, 1e18, "EFLOP"),
+        (1e15, 1e15, "PFLOP"),
+        (1e12, 1e12, "TFLOP"),
+        (1e9, 1e9, "GFLOP"),
+        (0.0, 1.0, "FLOP"),
     ),
 }
-FACTORS = {
-    "h": 3600.0,
-    "min": 60.0,
-    "s": 1.0,
-    "ms": 1e-3,
-    "µs": 1e-6,
-    "ns": 1e-9,
-    "TiB": 2.0**40,
-    "GiB": 2.0**30,
-    "MiB": 2.0**20,
-    "KiB": 2.0**10,
-    "B": 1.0,
-    "MJ": 1e6,
-    "kJ": 1e3,
-    "J": 1.0,
-    "EFLOP": 1e18,
-    "PFLOP": 1e15,
-    "TFLOP": 1e12,
-    "GFLOP": 1e9,
-    "FLOP": 1.0,
-}
+"""Unit → from which value on a scale is used, its factor and its name."""
 # An ISO 4217 code, alone or as a rate such as USD/h.
 MONEY = re.compile(r"([A-Z]{3})(/.+)?")
 CURRENCY_SYMBOLS = {"USD": "$", "BRL": "R$", "EUR": "€", "GBP": "£"}
@@ -148,15 +134,15 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with the interval that it is known to, both in the value's scale.
+    """A value with the interval that it is known to, if any, both in the value's scale.
 
     >>> str(Estimate(1.5, 1.25, 1.75, "s"))
     '1.500 s [1.250, 1.750]'
     """
 
     value: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     unit: str = ""
     digits: int = DIGITS
 
@@ -166,7 +152,8 @@ class Estimate:
     def localized(self, marks: Marks) -> str:
         """The estimate with the marks of a language."""
         scale = scale_of(self.value, self.unit, marks, self.digits)
-        return f"{scale.text(self.value)} {scale.interval(self.low, self.high)}"
+        text = scale.text(self.value)
+        return text if self.low is None else f"{text} {scale.interval(self.low, self.high)}"
 
 
 def scale_of(value: float | None, unit: str, marks: Marks = ENGLISH, digits: int = DIGITS) -> Scale:
@@ -182,8 +169,8 @@ def scale_of(value: float | None, unit: str, marks: Marks = ENGLISH, digits: int
         return Scale(1.0, marks.units.get(unit, unit), marks, digits)
     size = abs(value) if value else 1.0
     # A value that is not a number is larger than nothing, so the plain unit has to do.
-    name = next((name for least, name in sizes if size >= least), unit)
-    return Scale(FACTORS[name], name, marks, digits)
+    fitting = ((factor, name) for least, factor, name in sizes if size >= least)
+    return Scale(*next(fitting, (1.0, unit)), marks, digits)
 
 
 def digits(value: float, count: int = DIGITS, least_places: int = 0) -> str:
@@ -204,10 +191,8 @@ def digits(value: float, count: int = DIGITS, least_places: int = 0) -> str:
         return f"{value:,.{least_places}f}"
     places = max(least_places, count - 1 - floor(log10(abs(value))))
     text = f"{value:,.{places}f}"
-    return text if not least_places else _without_empty_places(text, least_places)
-
-
-def _without_empty_places(text: str, least_places: int) -> str:
-    """An amount without the zeros that follow its cents."""
-    whole, _, places = text.partition(".")
-    return f"{whole}.{places[:least_places]}{places[least_places:].rstrip('0')}"
+    if not least_places:
+        return text
+    # An amount has no zeros that follow its cents.
+    cents = text.index(".") + 1 + least_places
+    return text[:cents] + text[cents:].rstrip("0")

@@ -55,17 +55,22 @@ OTHER_DISEASES = Message(
     "It does not judge macular oedema, nor glaucoma, occlusions or any other disease of the eye. A "
     "photograph that is not referred may still show one."
 )
+CAUTION = Message(
+    "Decision support for diabetic retinopathy, not a diagnosis: a health professional decides. "
+    "Macular oedema is not judged."
+)
+UNGRADABLE_IS_REFERRED = Message("A photograph that cannot be judged counts as a referral.")
 HIGH_SENSITIVITY = "high_sensitivity"
 BALANCED = "balanced"
 HIGH_SPECIFICITY = "high_specificity"
 DEFAULT_POINT = HIGH_SENSITIVITY
 """A missed patient may lose sight; one referred in vain loses an afternoon."""
-POINT_NAMES = (HIGH_SENSITIVITY, BALANCED, HIGH_SPECIFICITY)
 _POINT_TITLES = {
     HIGH_SENSITIVITY: "high sensitivity",
     BALANCED: "balanced",
     HIGH_SPECIFICITY: "high specificity",
 }
+POINT_NAMES = tuple(_POINT_TITLES)
 _MORE_PROBABLE_THAN_NOT = 0.5
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.errors import DataError, InputError
-from prumo_retina.dataset.data_folder import difference, is_prepared, read_preparation
+from prumo_retina.dataset.data_folder import is_prepared, require_same_preparation
 from prumo_retina.dataset.folder import find_photographs
 from prumo_retina.dataset.labelling import find_labels
 from prumo_retina.dataset.labels import Columns
@@ -32,26 +32,20 @@ from prumo_serve.compare.quality import (
 from prumo_serve.image_folder import ImageFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
-    from prumo_retina.dataset.manifest import Entry
     from prumo_serve.compare.quality import ImageRequest
     from prumo_serve.manifest import Manifest
     from prumo_serve.task import Answer
 
 
 def prepared_images(path: Path, manifest: Manifest) -> ImageFolder | None:
-    """The gradable photographs of a folder that `prumo retina prepare` made; None for another.
-
-    Raises:
-        InputError: None of them can be judged.
-        DataError: The model has learnt from photographs that were prepared otherwise.
-    """
+    """The gradable photographs of a folder that `prumo retina prepare` made; None for another."""
     if not is_prepared(path):
         return None
-    _require_same_preparation(path, manifest)
+    _require_fitting(path, manifest)
     entries = [entry for entry in read_manifest(path) if entry.output]
     files = {entry.name: path / entry.output for entry in entries if entry.verdict.is_gradable}
     if not files:
@@ -62,12 +56,7 @@ def prepared_images(path: Path, manifest: Manifest) -> ImageFolder | None:
 def labelled_photographs(
     request: ImageRequest, manifest: Manifest, progress: Progress
 ) -> LabelledImages:
-    """The photographs of a folder that have a grade.
-
-    Raises:
-        InputError: There are no photographs, or no grades that are known.
-        DataError: Grades cannot be read, or the photographs were prepared otherwise.
-    """
+    """The photographs of a folder that have a grade."""
     if is_prepared(request.folder):
         return _prepared(request, manifest)
     if request.subset != ALL:
@@ -96,29 +85,26 @@ def judged(answers: Sequence[Answer], truths: Sequence[Truth], *, knows_grades: 
         name="referral",
         is_label=not knows_grades,
     )
-    return Judged.of(
+    patients = patients_of(truths)
+    return Judged(
         answered,
         grades if knows_grades else decision.true.astype(np.intp),
         np.array([answer.probabilities for answer in answers]),
-        truths,
-        decision=decision,
-        kappa=quadratic_kappa(answered, grades, patients_of(truths)) if knows_grades else None,
+        patients,
+        decision,
+        kappa=quadratic_kappa(answered, grades, patients) if knows_grades else None,
     )
 
 
-def _require_same_preparation(path: Path, manifest: Manifest) -> None:
+def _require_fitting(path: Path, manifest: Manifest) -> None:
     """Refuse prepared photographs that do not look as those that the model has learnt from."""
     how = manifest.input.preprocessing
     if not isinstance(how, FundusPreprocessing):
         raise DataError(
             f"{path} holds prepared photographs of fundi, but {manifest.name} takes plain images"
         )
-    found, needed = read_preparation(path), Preparation.model_validate(how.preparation)
-    if found != needed:
-        raise DataError(
-            f"{path} was prepared with {difference(found, needed)}, so {manifest.name} would see "
-            "other pixels than it has learnt from; give the photographs themselves"
-        )
+    needed = Preparation.model_validate(how.preparation)
+    require_same_preparation(path, needed, manifest.name, "give the photographs themselves")
 
 
 def _prepared(request: ImageRequest, manifest: Manifest) -> LabelledImages:
@@ -126,8 +112,11 @@ def _prepared(request: ImageRequest, manifest: Manifest) -> LabelledImages:
         raise InputError(
             f"{request.folder} was prepared with its labels: --labels goes with photographs"
         )
-    _require_same_preparation(request.folder, manifest)
-    entries = _of_subset(read_manifest(request.folder), request)
+    _require_fitting(request.folder, manifest)
+    entries = read_manifest(request.folder)
+    if request.subset != ALL:
+        subsets = read_subset_names(request.folder, request.subset)
+        entries = tuple(e for e in entries if subsets.get(e.name) == request.subset)
     selection = select(entries)
     graded = [*selection.chosen, *selection.ungradable]
     once = [entry for entry in graded if not entry.duplicate_of]
@@ -141,10 +130,3 @@ def _prepared(request: ImageRequest, manifest: Manifest) -> LabelledImages:
     hashes = {entry.name: entry.sha256 for entry in once}
     folder = ImageFolder(request.folder, files, is_prepared=True, original_sha256s=hashes)
     return labelled_or_refused(folder, truths, dict(+counts))
-
-
-def _of_subset(entries: Iterable[Entry], request: ImageRequest) -> list[Entry]:
-    if request.subset == ALL:
-        return list(entries)
-    subsets = read_subset_names(request.folder, request.subset)
-    return [entry for entry in entries if subsets.get(entry.name) == request.subset]

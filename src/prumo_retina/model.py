@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 from collections.abc import Iterable
@@ -10,12 +9,12 @@ from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_json
-from prumo_retina.dataset.data_folder import write_table
-from prumo_retina.fundus.preparation import Preparation
+from prumo_retina.dataset.data_folder import read_table, write_table
+from prumo_retina.fundus.preparation import Part, Preparation
 
 Task = Literal["referral", "grade"]
 MODEL_FILE = "model.json"
@@ -23,11 +22,7 @@ NETWORK_FILE = "model.keras"
 FORMAT = 1
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Normalization(_Part):
+class Normalization(Part):
     """What the network's first layers do to pixels from 0 to 255: (pixel - offset) / scale."""
 
     offset: tuple[float, float, float]
@@ -35,7 +30,7 @@ class Normalization(_Part):
     channels: Literal["rgb", "bgr"] = "rgb"
 
 
-class OperatingPoint(_Part):
+class OperatingPoint(Part):
     """A threshold on the probability of a referral, with the reason for it."""
 
     name: str
@@ -49,7 +44,7 @@ class OperatingPoint(_Part):
     specificity: float
 
 
-class ModelDescription(_Part):
+class ModelDescription(Part):
     """Everything but the weights."""
 
     format: Literal[1] = 1
@@ -103,11 +98,6 @@ class ModelFolder:
     description: ModelDescription
 
     @property
-    def network(self) -> Path:
-        """The file of Keras's."""
-        return self.path / NETWORK_FILE
-
-    @property
     def version(self) -> str:
         """Distinguishes two models of one name: a hash over all that decides on an answer."""
         deciding = self.description.model_dump(mode="json", include=_DECIDING)
@@ -130,10 +120,8 @@ def open_model(path: Path) -> ModelFolder:
 def write_description(folder: Path, description: ModelDescription) -> None:
     """Write `model.json`, whole or not at all: it comes last and makes the folder a model."""
     path = folder / MODEL_FILE
-    try:
+    with StorageError.writing(path):
         write_json(path, description)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 def network_sha256(folder: Path) -> str:
@@ -146,7 +134,14 @@ def network_sha256(folder: Path) -> str:
 
 def _description(folder: Path) -> ModelDescription:
     path = folder / MODEL_FILE
-    document = _document(folder)
+    try:
+        document = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(_not_a_model(folder)) from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
     version = document.get("format") if isinstance(document, dict) else None
     if isinstance(version, int) and version > FORMAT:
         raise InputError(
@@ -160,18 +155,6 @@ def _description(folder: Path) -> ModelDescription:
         place = ".".join(map(str, first["loc"]))
         problem = f"{place}: {first['msg']}" if place else first["msg"]
         raise InputError(f"{path} is not the description of a model: {problem}") from error
-
-
-def _document(folder: Path) -> Any:  # noqa: ANN401 (any JSON value)
-    path = folder / MODEL_FILE
-    try:
-        return json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(_not_a_model(folder)) from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON: {error}") from error
 
 
 def _not_a_model(folder: Path) -> str:
@@ -209,33 +192,23 @@ class Seen:
     """The image that shows the same photograph."""
 
 
-def write_seen(folder: Path, photographs: Iterable[Seen]) -> Path:
+_SEEN_COLUMNS = [field.name for field in fields(Seen)]
+
+
+def write_seen(folder: Path, photographs: Iterable[Seen]) -> None:
     """Write the list of a model folder, whole or not at all."""
-    path = folder / SEEN_FILE
-    write_table(path, _columns(), map(astuple, photographs))
-    return path
+    write_table(folder / SEEN_FILE, _SEEN_COLUMNS, map(astuple, photographs))
 
 
 def read_seen(folder: Path) -> tuple[Seen, ...]:
     """All photographs that the model in a folder was made from."""
     path = folder / SEEN_FILE
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            absent = {"image", "subset", "sha256"} - set(reader.fieldnames or ())
-            if absent:
-                raise InputError(f"{path}: has no column {', '.join(sorted(absent))}")
-            return tuple(
-                Seen(**{name: row.get(name) or "" for name in _columns()}) for row in reader
-            )
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             f"{folder} has no {SEEN_FILE}, so nobody can tell which photographs the model has "
             "seen; train it again with `prumo retina train`"
-        ) from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-
-
-def _columns() -> list[str]:
-    return [field.name for field in fields(Seen)]
+        )
+    return tuple(
+        Seen(**{name: row.get(name) or "" for name in _SEEN_COLUMNS})
+        for _, row in read_table(path, ("image", "subset", "sha256"))
+    )

@@ -53,7 +53,7 @@ def score(
 ) -> Scores:
     """Ask a worker; the images are JPEGs of the size that the model was prepared for."""
     if not images:
-        return Scores(np.zeros((0, _outputs(model.description.task)), np.float32))
+        return Scores(np.zeros((0, output_count(model.description.task)), np.float32))
     environment = Environments({}, progress).find("tensorflow")
     with tempfile.TemporaryDirectory(prefix="prumo-scores-") as temporary:
         folder = Path(temporary)
@@ -61,56 +61,46 @@ def score(
         write_json(listed, [str(path.absolute()) for path in images])
         data = {"model": str(model.path.absolute()), "images": str(listed), "out": str(folder)}
         parameters = {"batch_size": BATCH_SIZE, "device": device, "heat_maps": heat_maps}
-        news = _News(len(images), progress, "heat maps" if heat_maps else "")
-        try:
-            do_task(WorkerTask(KIND, parameters, data), environment, folder, news.hear)
-        except WorkerError as error:
-            kept = _kept_log(folder / LOG_FILE)
-            raise WorkerError(f"{model.path} gave no answer: {error}\nits log: {kept}") from error
-        return _read_scores(folder, heat_maps, model.description.task, len(images))
+        asking = "asking the model for heat maps" if heat_maps else "asking the model"
+        done = 0
 
+        def hear(event: Event) -> None:
+            nonlocal done
+            if event["event"] == "step":
+                done += event["images"]
+            if event["event"] in {"ready", "step"}:
+                progress.show(asking, f"{done} of {len(images)} photographs")
 
-class _News:
-    """Tells how many photographs are done."""
-
-    def __init__(self, total: int, progress: Progress, also: str) -> None:
-        self._total = total
-        self._asking = "asking the model for " + also if also else "asking the model"
-        self._done = 0
-        self._progress = progress
         progress.show("starting TensorFlow")
-
-    def hear(self, event: Event) -> None:
-        if event["event"] == "step":
-            self._done += event["images"]
-        if event["event"] in {"ready", "step"}:
-            self._progress.show(self._asking, f"{self._done} of {self._total} photographs")
-
-
-def _read_scores(folder: Path, heat_maps: bool, task: Task, count: int) -> Scores:
-    values = np.load(folder / _SCORES, allow_pickle=False)
-    if values.shape != (count, _outputs(task)):
+        try:
+            do_task(WorkerTask(KIND, parameters, data), environment, folder, hear)
+        except WorkerError as error:
+            kept = kept_log(folder, KIND)
+            raise WorkerError(f"{model.path} gave no answer: {error}\nits log: {kept}") from error
+        values = np.load(folder / _SCORES, allow_pickle=False)
+        maps = np.load(folder / _HEAT_MAPS, allow_pickle=False) if heat_maps else None
+    wanted = output_count(model.description.task)
+    if values.shape != (len(images), wanted):
         raise WorkerError(
             f"the network gives {values.shape[1]} scores, which is not what a model for "
-            f"'{task}' has: {_outputs(task)}"
+            f"'{model.description.task}' has: {wanted}"
         )
     # A probability that is not a number is below every threshold: nobody would be referred.
     if not np.isfinite(values).all():
         raise WorkerError("the network gives scores that are not numbers: it must be trained again")
-    return Scores(values, np.load(folder / _HEAT_MAPS, allow_pickle=False) if heat_maps else None)
+    return Scores(values, maps)
 
 
-def _outputs(task: Task) -> int:
+def output_count(task: Task) -> int:
+    """How many scores a network gives for each photograph."""
     return 1 if task == "referral" else GRADE_COUNT
 
 
-def _kept_log(log: Path) -> Path:
-    """The log beside those of set-ups: the folder that it was written in goes."""
-    kept = made_folder(LOGS) / f"{KIND}.log"
-    try:
-        shutil.copyfile(log, kept)
-    except OSError as error:
-        raise StorageError.on_writing(kept, error) from error
+def kept_log(folder: Path, kind: str) -> Path:
+    """A worker's log beside those of set-ups: the folder that it was written in goes."""
+    kept = made_folder(LOGS) / f"{kind}.log"
+    with StorageError.writing(kept):
+        shutil.copyfile(folder / LOG_FILE, kept)
     return kept
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
 from prumo.message import Message
-from prumo_retina.fundus.preparation import Preparation, Quality
+from prumo_retina.fundus.preparation import Part, Preparation, Quality
 from prumo_retina.grade import (
     DECISION_SUPPORT,
     GRADE_COUNT,
@@ -89,10 +89,8 @@ class RetinaAnswer(Answer):
     quality: Quality | None = None
 
 
-class QualityDocument(BaseModel):
+class QualityDocument(Part):
     """Whether a photograph can be judged, and if not, why."""
-
-    model_config = ConfigDict(extra="forbid")
 
     verdict: str
     verdict_text: str
@@ -116,7 +114,6 @@ class ReferralDocument(ClassificationDocument):
 class RetinopathyTask(Task):
     """Diabetic retinopathy; the two tasks differ in the classes that the network distinguishes."""
 
-    label_count: ClassVar[int]
     point_meaning = "from which probability on it refers"
     point_verb = "refers"
     answer_model = ReferralDocument
@@ -124,8 +121,8 @@ class RetinopathyTask(Task):
 
     def check(self, manifest: Manifest) -> None:
         """Refuse another number of labels."""
-        if len(manifest.labels) != self.label_count:
-            raise ValueError(f"a model of the task {manifest.task} has {self.label_count} labels")
+        if len(manifest.labels) != len(self.labels):
+            raise ValueError(f"a model of the task {manifest.task} has {len(self.labels)} labels")
 
     def preprocessing_settings(self) -> Mapping[str, type[PreprocessingSettings]]:
         """Fundus photographs, or images that others have prepared."""
@@ -161,26 +158,54 @@ class RetinopathyTask(Task):
     ) -> RetinaAnswer:
         """The answer to one photograph; one that cannot be judged counts as a referral."""
         quality = prepared.quality if isinstance(prepared.quality, Quality) else None
+        threshold, point = deciding_point(manifest)
         if scores is None:
-            unjudged = Referral(True, Urgency.UNGRADABLE, *deciding_point(manifest))
+            unjudged = Referral(True, Urgency.UNGRADABLE, threshold, point)
             return RetinaAnswer(manifest.labels, (), None, unjudged, quality)
         probabilities = probabilities_of(scores, manifest.output, len(manifest.labels))
-        place, referral = self._decided(manifest, probabilities)
+        most_probable = probabilities.index(max(probabilities))
+        grades = probabilities if self._knows_grades else ()
+        probability = sum(grades[REFERABLE_FROM:]) if grades else probabilities[_YES]
+        refer = probability >= threshold
+        referral = Referral(
+            refer=refer,
+            urgency=urgency_of(refer, grades),
+            threshold=threshold,
+            point=point,
+            probability=probability,
+            grade=Grade(most_probable) if grades else None,
+            threat_probability=threat_probability(grades) if grades else None,
+        )
+        # Without grades the threshold decides, and the label says what was decided.
+        place = most_probable if grades else int(refer)
         return RetinaAnswer(manifest.labels, probabilities, place, referral, quality)
 
-    def _decided(
-        self, manifest: Manifest, probabilities: tuple[float, ...]
-    ) -> tuple[int, Referral]:
-        """The place of the label, and whether to refer."""
-        raise NotImplementedError
+    @property
+    def _knows_grades(self) -> bool:
+        return len(self.labels) == GRADE_COUNT
 
     def document(self, answer: Answer, language: Language) -> dict[str, Any]:
         """Labels, the referral and the photograph's quality."""
         document = label_document(answer, language)
-        if isinstance(answer, RetinaAnswer):
-            document |= _referral_document(answer.referral, language)
-            if answer.quality:
-                document["quality"] = quality_document(answer.quality, language)
+        if not isinstance(answer, RetinaAnswer):
+            return document
+        referral, quality = answer.referral, answer.quality
+        document |= {
+            "grade": None if referral.grade is None else int(referral.grade),
+            "refer": referral.refer,
+            "referral_probability": referral.probability,
+            "severe_or_proliferative_probability": referral.threat_probability,
+            "threshold": referral.threshold,
+            "point": referral.point,
+            "urgency": referral.urgency.value,
+            "urgency_text": language.say(referral.urgency.label),
+        }
+        if quality:
+            document["quality"] = {
+                "verdict": quality.verdict.value,
+                "verdict_text": language.say(quality.verdict.label),
+                "reason": language.told(quality.reason),
+            }
         return document
 
     def output_value(self, name: str, answer: Answer) -> float | str | bool | None:
@@ -197,7 +222,9 @@ class RetinopathyTask(Task):
 
     def source(self, path: Path) -> Source | None:
         """The model in a folder that `prumo retina train` wrote."""
-        return _trained_source(path) if _is_model(path) else None
+        # Even one that is not whole, which is refused with the reason.
+        is_model = any((path / name).is_file() for name in (MODEL_FILE, NETWORK_FILE))
+        return _trained_source(path) if is_model else None
 
     def card_cautions(self) -> Iterable[Message]:
         """That a person decides, and what the model does not judge."""
@@ -228,41 +255,21 @@ class RetinopathyTask(Task):
         """By the label, and by who is referred."""
         from prumo_retina import labelled_photographs  # noqa: PLC0415 (not to answer)
 
-        return labelled_photographs.judged(answers, truths, knows_grades=self is GRADE)
+        return labelled_photographs.judged(answers, truths, knows_grades=self._knows_grades)
 
 
 class _ReferralTask(RetinopathyTask):
     summary = "whether a fundus photograph should be seen by a specialist"
-    label_count = 2
     labels = ("no referral", "refer")
-
-    def _decided(
-        self, manifest: Manifest, probabilities: tuple[float, ...]
-    ) -> tuple[int, Referral]:
-        referral = _referral(manifest, probabilities[_YES], ())
-        # The threshold decides, and the label says what was decided.
-        return int(referral.refer), referral
 
 
 class _GradeTask(RetinopathyTask):
     summary = "the grade of diabetic retinopathy, and a referral"
-    label_count = GRADE_COUNT
     labels = tuple(grade.title for grade in Grade)
-
-    def _decided(
-        self, manifest: Manifest, probabilities: tuple[float, ...]
-    ) -> tuple[int, Referral]:
-        referral = _referral(manifest, sum(probabilities[REFERABLE_FROM:]), probabilities)
-        return probabilities.index(max(probabilities)), referral
 
 
 REFERRAL = _ReferralTask()
 GRADE = _GradeTask()
-
-
-def labels_of(task: str) -> tuple[str, ...]:
-    """Of a model that `prumo retina train` made; words of the worklist, which are translated."""
-    return REFERRAL.labels if task == "referral" else GRADE.labels
 
 
 def deciding_point(manifest: Manifest) -> tuple[float, str]:
@@ -276,56 +283,22 @@ def deciding_point(manifest: Manifest) -> tuple[float, str]:
     return _MORE_PROBABLE_THAN_NOT, ""
 
 
-def quality_document(quality: Quality, language: Language) -> dict[str, str]:
-    """Whether a photograph can be judged, and if not, why."""
-    return {
-        "verdict": quality.verdict.value,
-        "verdict_text": language.say(quality.verdict.label),
-        "reason": language.told(quality.reason),
-    }
-
-
-def _referral(manifest: Manifest, probability: float, grades: tuple[float, ...]) -> Referral:
-    threshold, point = deciding_point(manifest)
-    refer = probability >= threshold
-    return Referral(
-        refer=refer,
-        urgency=urgency_of(refer, grades),
-        threshold=threshold,
-        point=point,
-        probability=probability,
-        grade=Grade(grades.index(max(grades))) if grades else None,
-        threat_probability=threat_probability(grades) if grades else None,
-    )
-
-
-def _referral_document(referral: Referral, language: Language) -> dict[str, Any]:
-    return {
-        "grade": None if referral.grade is None else int(referral.grade),
-        "refer": referral.refer,
-        "referral_probability": referral.probability,
-        "severe_or_proliferative_probability": referral.threat_probability,
-        "threshold": referral.threshold,
-        "point": referral.point,
-        "urgency": referral.urgency.value,
-        "urgency_text": language.say(referral.urgency.label),
-    }
-
-
-def _is_model(folder: Path) -> bool:
-    """Whether a folder looks like a trained model, even one that is not whole."""
-    return any((folder / name).is_file() for name in (MODEL_FILE, NETWORK_FILE))
-
-
 def _trained_source(folder: Path) -> Source:
-    """The model of a folder with its points, its temperature and its card."""
-    opened = open_model(folder)
-    description = opened.description
+    """The model of a folder with its points, its temperature and the card last made of it."""
+    description = open_model(folder).description
+    # Only hashes: nothing else about a photograph leaves the folder.
+    hashes = (
+        {photograph.sha256 for photograph in read_seen(folder)} - {""}
+        if (folder / SEEN_FILE).is_file()
+        else set()
+    )
+    cards = [path for path in folder.glob(_CARDS) if path.is_file()]
+    newest = max(cards, key=lambda path: (path.stat().st_mtime_ns, path), default=None)
     metadata = ModelMetadata(
         name=description.name,
         created=description.created,
         task=description.task,
-        labels=labels_of(description.task),
+        labels=REFERRAL.labels if description.task == "referral" else GRADE.labels,
         normalization=INSIDE,
         preprocessing=FundusPreprocessing(
             preparation=description.preparation.model_dump(mode="json")
@@ -336,28 +309,7 @@ def _trained_source(folder: Path) -> Source:
             for point in description.points
         ),
         point=description.point,
-        card=_newest_card(folder),
-        seen=_seen(folder),
+        card=newest.read_text("utf-8") if newest else "",
+        seen=tuple(sorted(hashes)),
     )
-    return Source(
-        path=opened.network,
-        format="retina",
-        sha256=description.network_sha256,
-        metadata=metadata,
-    )
-
-
-def _seen(folder: Path) -> tuple[str, ...]:
-    """Only hashes: nothing else about a photograph leaves the folder."""
-    if not (folder / SEEN_FILE).is_file():
-        return ()
-    return tuple(sorted({photograph.sha256 for photograph in read_seen(folder)} - {""}))
-
-
-def _newest_card(folder: Path) -> str:
-    """The model card of the last evaluation; empty where the model was never evaluated."""
-    cards = [path for path in folder.glob(_CARDS) if path.is_file()]
-    if not cards:
-        return ""
-    newest = max(cards, key=lambda path: (path.stat().st_mtime_ns, path))
-    return newest.read_text("utf-8")
+    return Source(folder / NETWORK_FILE, "retina", description.network_sha256, metadata)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import tempfile
 from dataclasses import dataclass, field
 from math import ceil
@@ -13,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from prumo.cache import LOGS, made_folder
 from prumo.errors import InputError
 from prumo.machine.accelerators import require_device
 from prumo.quantity import Quantity
-from prumo.results.folder import LOG_FILE
 from prumo.run.worker import Environments, WorkerError, WorkerTask, do_task
 from prumo.study.section import describe
 from prumo_retina.dataset.data_folder import read_preparation
@@ -27,12 +24,14 @@ from prumo_retina.judge.measures import require_both_classes
 from prumo_retina.model import Seen, write_description, write_seen
 from prumo_retina.records import RECORDS_FOLDER, RecordsCard, convert, read_card, read_split
 from prumo_retina.records.split import TEST, VALIDATION, Shares
+from prumo_retina.scoring import kept_log
 from prumo_retina.training_folder import (
     FACTS_FILE,
+    OUT_OF_FOLD,
     TrainingFolder,
     described,
     doubts,
-    read_held_out,
+    read_cases,
 )
 from prumo_retina.weights import Weights, resolve_weights
 from prumo_retina.weights.files import write_arrays
@@ -90,17 +89,22 @@ def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
     require_device(asked.device)
     folder = TrainingFolder(order.out)
     folder.require_ours(restart=order.restart)
-    card = _card(order.data, progress)
+    if (order.data / RECORDS_FOLDER).is_dir():
+        card = read_card(order.data)
+    else:
+        progress.say(f"{order.data} has no records yet: converting it with the usual split")
+        card = convert(order.data, Shares(), seed=_SEED, shards=None, progress=progress).card
     _require_both_classes(card)
     weights = resolve_weights(order.network, order.weights, progress)
     parameters = _parameters(order, weights, preparation.size)
-    settings = {
-        **parameters.model_dump(),
-        "weights": str(weights),
-        "photographs": card.content,
-    }
+    learnt_from = {"weights": str(weights), "photographs": card.content}
+    settings = parameters.model_dump() | learnt_from
     if parameters.weights == SCRATCH:
-        progress.say(_warning(card))
+        count = sum(subset.images for name, subset in card.subsets.items() if name != TEST)
+        progress.say(
+            f"WARNING: without pretrained weights, {count} photographs teach a network little. "
+            f"`--network {DEFAULT_NETWORK}` brings weights for ImageNet from a package."
+        )
     earlier = "" if order.restart else folder.earlier_call
     with folder.held(settings, restart=order.restart):
         if earlier:
@@ -109,35 +113,17 @@ def train(order: TrainingOrder, progress: Progress) -> TrainedModel:
             _work(order, parameters, weights, card, progress)
         progress.show("choosing thresholds")
         facts = json.loads((order.out / FACTS_FILE).read_bytes())
+        write_seen(order.out, training_photographs(order.data))
         description = described(order.out, facts, parameters, card, str(weights))
-        seen = tuple(training_photographs(order.data))
-        write_seen(order.out, seen)
         write_description(order.out, description)
         folder.finish()
-    held_out = read_held_out(order.out, str(facts["judged_on"]))
-    patients = {photograph.image: photograph.patient for photograph in seen}
-    warnings = tuple(doubts(description, held_out, patients))
-    return TrainedModel(order.out, description, facts, warnings)
-
-
-def _warning(card: RecordsCard) -> str:
-    count = sum(subset.images for name, subset in card.subsets.items() if name != TEST)
-    return (
-        f"WARNING: without pretrained weights, {count} photographs teach a network little. "
-        f"`--network {DEFAULT_NETWORK}` brings weights for ImageNet from a package."
-    )
-
-
-def _card(data: Path, progress: Progress) -> RecordsCard:
-    if not (data / RECORDS_FOLDER).is_dir():
-        progress.say(f"{data} has no records yet: converting it with the usual split")
-        return convert(data, Shares(), seed=_SEED, shards=None, progress=progress).card
-    return read_card(data)
+    held_out = read_cases(order.out, str(facts["judged_on"]))
+    return TrainedModel(order.out, description, facts, tuple(doubts(description, held_out)))
 
 
 def _require_both_classes(card: RecordsCard) -> None:
     """Told before hours of training, as thresholds are chosen at their end."""
-    held_out = "out-of-fold" if card.folds else VALIDATION
+    held_out = OUT_OF_FOLD if card.folds else VALIDATION
     subsets = [card.subsets[name] for name in card.subsets if card.folds or name == VALIDATION]
     counts = np.sum([subset.grades for subset in subsets], axis=0)
     referable = np.repeat(np.arange(len(counts)) >= REFERABLE_FROM, counts)
@@ -196,18 +182,13 @@ def _work(
         try:
             do_task(task, environment, folder, news.hear)
         except WorkerError as error:
-            log = _kept_log(folder / LOG_FILE)
             advice = f"\n{_GO_ON}" if TrainingFolder(order.out).has_progress else ""
+            log = kept_log(folder, KIND)
             raise WorkerError(f"{error}\nits log: {log}{advice}") from error
         except KeyboardInterrupt:
             if TrainingFolder(order.out).has_progress:
                 progress.say(f"stopped: {_GO_ON}")
             raise
-
-
-def _kept_log(log: Path) -> Path:
-    """The log beside those of set-ups: the folder that it was written in goes."""
-    return Path(shutil.copyfile(log, made_folder(LOGS) / f"{KIND}.log"))
 
 
 def training_photographs(data: Path) -> Iterator[Seen]:
@@ -216,15 +197,8 @@ def training_photographs(data: Path) -> Iterator[Seen]:
     for entry in read_manifest(data):
         subset = subsets.get(entry.image, TEST)
         if subset != TEST and entry.verdict.is_gradable:
-            yield Seen(
-                image=entry.image,
-                subset=subset,
-                sha256=entry.sha256,
-                patient=entry.patient,
-                camera=entry.camera,
-                site=entry.site,
-                duplicate_of=entry.duplicate_of,
-            )
+            about = (entry.patient, entry.camera, entry.site, entry.duplicate_of)
+            yield Seen(entry.image, subset, entry.sha256, *about)
 
 
 class TrainingNews:
@@ -275,17 +249,11 @@ class TrainingNews:
         left = Quantity(self._epochs_left * event["seconds"], "s")
         detail = f"epoch {event['epoch']} of {event['epochs']}, {', '.join(figures)}, {left} left"
         self._progress.show(f"training ({event['stage']})", detail)
-        self._seconds_since_line.append(event["seconds"])
-        if self._is_line_due:
-            self._progress.say(f"{event['stage']}: {detail}")
-            self._seconds_since_line.clear()
-
-    @property
-    def _is_line_due(self) -> bool:
         since = self._seconds_since_line
-        return (
-            len(since) >= self._epochs_between_lines and sum(since) >= _LEAST_SECONDS_BETWEEN_LINES
-        )
+        since.append(event["seconds"])
+        if len(since) >= self._epochs_between_lines and sum(since) >= _LEAST_SECONDS_BETWEEN_LINES:
+            self._progress.say(f"{event['stage']}: {detail}")
+            since.clear()
 
 
 def _told(loss: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from prumo.errors import PrumoError
 from prumo_serve.task import Answer, Task, TaskPage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from prumo.report.language import Language
     from prumo_serve.compare.quality import Judged, Truth
     from prumo_serve.manifest import Manifest, Output
@@ -44,7 +43,11 @@ def probabilities_of(scores: np.ndarray, output: Output, labels: int) -> tuple[f
     if len(values) == 1 and output.activation == "softmax":
         raise ScoresError("the network gave one number, of which softmax always makes 1")
     if output.kind == "probabilities":
-        _require_probabilities(values)
+        if values.min(initial=0) < -_TOLERANCE or values.max(initial=0) > 1 + _TOLERANCE:
+            raise ScoresError(
+                "the network's answers are not from 0 to 1: the manifest calls them "
+                "probabilities, but they are scores"
+            )
         values = np.clip(values, 0, 1)
     else:
         values = _sigmoid(values) if output.activation == "sigmoid" else _softmax(values)
@@ -69,15 +72,6 @@ def _sigmoid(scores: np.ndarray) -> np.ndarray:
     return probabilities
 
 
-def _require_probabilities(values: np.ndarray) -> None:
-    if values.min(initial=0) < -_TOLERANCE or values.max(initial=0) > 1 + _TOLERANCE:
-        raise ScoresError(
-            "the network's answers are not from 0 to 1: the manifest calls them probabilities, "
-            "but they are scores"
-        )
-
-
-_TWO = 2
 Share = Annotated[float, Field(ge=0, le=1)]
 """A probability in a document."""
 
@@ -134,17 +128,19 @@ class Classification(Task):
 
     def judged(self, answers: Sequence[Answer], truths: Sequence[Truth]) -> Judged:
         """By labels; of two classes, the second one is what is looked for."""
-        import numpy as np  # noqa: PLC0415 (as below)
-
-        from prumo_serve.compare.quality import Decision, Judged  # noqa: PLC0415 (only to compare)
+        from prumo_serve.compare.quality import (  # noqa: PLC0415 (only to compare)
+            Decision,
+            Judged,
+            patients_of,
+        )
 
         predicted = np.array([answer.place for answer in answers], dtype=np.intp)
         true = np.array([truth.place for truth in truths], dtype=np.intp)
         probabilities = np.array([answer.probabilities for answer in answers])
         decision = None
-        if probabilities.shape[1] == _TWO:
+        if probabilities.shape[1] == 2:  # noqa: PLR2004 (yes and no)
             decision = Decision(predicted == 1, true == 1, probabilities[:, 1])
-        return Judged.of(predicted, true, probabilities, truths, decision=decision)
+        return Judged(predicted, true, probabilities, patients_of(truths), decision)
 
 
 TASK = Classification()

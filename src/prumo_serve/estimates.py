@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # On the scale of the logit: only rounding leaves so little, as no set has 10^12 images.
 _NO_SPREAD = 1e-6
+_Z = float(ndtri(0.5 + DEFAULT_CONFIDENCE / 2))
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,11 @@ class Estimate:
     low: float | None
     high: float | None
     n: int
-    """Of how many images."""
     method: str
     """How the interval was made, such as `Wilson`."""
 
 
-def rate(
-    hits: ArrayLike,
-    patients: ArrayLike | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
-) -> Estimate:
+def rate(hits: ArrayLike, patients: ArrayLike | None = None) -> Estimate:
     """The share of hits, with an interval in which two eyes of a patient count for less than two.
 
     Wilson (1927), who keeps to the confidence with few images and near 0 and 1 (Brown, Cai
@@ -49,23 +45,20 @@ def rate(
         return Estimate(nan, None, None, 0, "")
     share = float(values.mean())
     if patients is None:
-        return Estimate(share, *wilson_interval(share, n, confidence), n, "Wilson")
-    ends = wilson_interval(share, _effective_size(values, patients), confidence)
+        return Estimate(share, *wilson_interval(share, n), n, "Wilson")
+    ends = wilson_interval(share, _effective_size(values, patients))
     return Estimate(share, *ends, n, "Wilson by patient")
 
 
-def wilson_interval(
-    share: float, n: float, confidence: float = DEFAULT_CONFIDENCE
-) -> tuple[float, float]:
+def wilson_interval(share: float, n: float) -> tuple[float, float]:
     """Both ends of the interval of a share of n, which need not be a whole number.
 
     >>> low, high = wilson_interval(0.95, 100)
     >>> round(low, 4), round(high, 4)
     (0.8882, 0.9785)
     """
-    z = float(ndtri(0.5 + confidence / 2))
-    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    middle = (share + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
+    half = _Z / (1 + _Z * _Z / n) * sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
     return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
@@ -86,7 +79,6 @@ def area_under_curve(
     probability: NDArray[np.float64],
     is_positive: NDArray[np.bool_],
     patients: ArrayLike | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
 ) -> Estimate:
     """How often a positive image has a higher probability than a negative one; ties count half.
 
@@ -100,18 +92,17 @@ def area_under_curve(
     area = float(wins.mean())
     method = "DeLong, logit" if patients is None else "Obuchowski by patient, logit"
     place, clusters = cluster_places(patients, len(values))
-    without_spread = Estimate(
-        area,
-        *_interval_without_spread(area, place, truths, confidence),
-        len(values),
-        "Wilson, of disjoint pairs",
-    )
+    # Without a single mistake, or with all alike, no variance is seen, but few prove little. As
+    # many pairs as the smaller class has patients share nothing with each other, and are trials.
+    pairs = min(len(np.unique(place[truths])), len(np.unique(place[~truths])))
+    ends = wilson_interval(area, pairs)
+    without_spread = Estimate(area, *ends, len(values), "Wilson, of disjoint pairs")
     if area in {0.0, 1.0}:
         return without_spread
     variance = _variance(wins - area, losses - area, place[truths], place[~truths], clusters)
     if variance is None:
         return Estimate(area, None, None, len(values), "")
-    half = float(ndtri(0.5 + confidence / 2)) * sqrt(variance) / (area * (1 - area))
+    half = _Z * sqrt(variance) / (area * (1 - area))
     if half < _NO_SPREAD:
         return without_spread
     low, high = expit(logit(area) - half), expit(logit(area) + half)
@@ -150,18 +141,6 @@ def _variance(
     )
     # Where both eyes of every patient make up for each other, rounding may leave less than nothing.
     return max(0.0, variance)
-
-
-def _interval_without_spread(
-    area: float, place: NDArray[np.intp], truths: NDArray[np.bool_], confidence: float
-) -> tuple[float, float]:
-    """Without a single mistake, or with all alike, no variance is seen, but few prove little.
-
-    As many pairs as the smaller class has patients share nothing with each other, so they are as
-    many trials.
-    """
-    pairs = min(len(np.unique(place[truths])), len(np.unique(place[~truths])))
-    return wilson_interval(area, pairs, confidence)
 
 
 def cluster_places(patients: ArrayLike | None, count: int) -> tuple[NDArray[np.intp], int]:

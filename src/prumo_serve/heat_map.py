@@ -14,11 +14,9 @@ _BLACK = 10
 
 
 def heat_map_url(picture: np.ndarray, heat_map: np.ndarray) -> str:
-    """A `data:` URL of a PNG: the photograph on the left, on the right the heat over it.
+    """A `data:` URL of a PNG: what the network saw on the left, on the right the heat over it.
 
-    Args:
-        picture: What the network saw as RGB bytes, (row, column, channel).
-        heat_map: From 0 to 1, (row, column), in a resolution of its own.
+    The heat map goes from 0 to 1, in a resolution of its own.
     """
     colours = cv2.cvtColor(overlay(picture, heat_map), cv2.COLOR_RGB2BGR)
     _, png = cv2.imencode(".png", colours)

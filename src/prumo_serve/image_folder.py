@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +15,12 @@ from prumo.files import file_sha256
 from prumo.images import JPEG_MARK, PNG_MARK
 from prumo_serve.preprocessing import TensorForm
 from prumo_serve.preprocessing.decoding import BadImageError, decoded
-from prumo_serve.task import MOST_PIXELS, PreparedImage, installed_tasks, preprocessing
+from prumo_serve.task import MOST_PIXELS, installed_tasks, preprocessing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-
     import numpy as np
 
-    from prumo_serve.manifest import Manifest
+    from prumo_serve.manifest import Input, Manifest
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SUFFIXES = (".jpe", ".jpeg", ".jpg", ".png")
@@ -58,12 +57,7 @@ class NetworkImage:
 
 
 def find_images(path: Path, manifest: Manifest) -> ImageFolder:
-    """The images of a folder and all folders in it, or of one that a task's own tools prepared.
-
-    Raises:
-        InputError: There is no such folder, or no image in it.
-        DataError: The folder was prepared otherwise than the model's images.
-    """
+    """The images of a folder and all folders in it, or of one that a task's own tools prepared."""
     for task in installed_tasks():
         if (found := task.prepared_images(path, manifest)) is not None:
             return found
@@ -85,10 +79,8 @@ def walk_files(
 ) -> Iterator[Path]:
     """All files of a folder and of those in it, through links too.
 
-    Args:
-        root: Where to begin.
-        why_skip: A reason not to look into a folder; empty to do so.
-        left_out: Gets the folders that were not looked into, each with the reason.
+    `why_skip` gives a reason not to look into a folder, or nothing; `left_out` gets the folders
+    that were not looked into, each with the reason.
     """
     reasons = [] if left_out is None else left_out
     seen: set[str] = set()
@@ -134,11 +126,16 @@ def network_images(
     folder: ImageFolder, names: Iterable[str], manifest: Manifest
 ) -> Generator[NetworkImage]:
     """The named images one after the other, prepared on all cores, never many of them at once."""
-    prepared = _as_it_is(manifest) if folder.is_prepared else preprocessing(manifest).prepared
+    wanted = manifest.input
+    form = TensorForm(wanted)
+    fresh = None if folder.is_prepared else preprocessing(manifest)
 
     def read(name: str) -> NetworkImage:
         try:
-            pixels = prepared(folder.files[name].read_bytes()).pixels
+            content = folder.files[name].read_bytes()
+            pixels = (
+                fresh.prepared(content).pixels if fresh else form.of(_prepared(content, wanted))
+            )
         except (OSError, BadImageError):
             return NetworkImage(name, None)
         return NetworkImage(name, pixels, is_ungradable=pixels is None)
@@ -146,19 +143,13 @@ def network_images(
     return in_threads(read, names)
 
 
-def _as_it_is(manifest: Manifest) -> Callable[[bytes], PreparedImage]:
-    """For images that were prepared before."""
-    form = TensorForm(manifest.input)
-    size = manifest.input.width, manifest.input.height
-
-    def prepared(image: bytes) -> PreparedImage:
-        pixels = decoded(image, MOST_PIXELS)
-        height, width = pixels.shape[:2]
-        if (width, height) != size:
-            raise DataError(
-                f"a prepared image has {width} by {height} pixels, but the network takes "
-                f"{size[0]} by {size[1]}"
-            )
-        return PreparedImage(form.of(pixels), pixels, width, height)
-
-    return prepared
+def _prepared(content: bytes, wanted: Input) -> np.ndarray:
+    """The pixels of an image that was prepared before."""
+    pixels = decoded(content, MOST_PIXELS)
+    height, width = pixels.shape[:2]
+    if (height, width) != (wanted.height, wanted.width):
+        raise DataError(
+            f"a prepared image has {width} by {height} pixels, but the network takes "
+            f"{wanted.width} by {wanted.height}"
+        )
+    return pixels

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -25,6 +27,8 @@ from prumo_serve.task import task_named
 MANIFEST_FILE = "manifest.json"
 SEEN_FILE = "seen.txt"
 """The SHA-256 of every image that a model was made from, one in each line."""
+HEAT_MAP_TENSOR = "heat_map"
+"""What the small network beside a network calls the map that it makes."""
 FORMAT = 1
 
 RuntimeName = str
@@ -87,6 +91,12 @@ class Input(_Part):
     """None where the network takes raw pixels from 0 to 255 and normalizes them itself."""
     preprocessing: SerializeAsAny[PreprocessingSettings]
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of one image, without the batch's axis."""
+        sides = (self.height, self.width)
+        return (3, *sides) if self.layout == "NCHW" else (*sides, 3)
+
 
 class Output(_Part):
     """What the network gives."""
@@ -118,13 +128,8 @@ class NetworkFile(_Part):
 
     file: str
     """Relative to the manifest; a folder for a SavedModel."""
-    runtime: RuntimeName
+    runtime: Annotated[RuntimeName, AfterValidator(partial(_known, find=runtime_named))]
     precision: Precision = "fp32"
-
-    @field_validator("runtime")
-    @classmethod
-    def _require_known_runtime(cls, value: str) -> str:
-        return _known(value, runtime_named)
 
     @model_validator(mode="after")
     def _require_format_of_the_runtime(self) -> Self:
@@ -161,7 +166,7 @@ class Manifest(_Part):
     """Twelve digits of a hash over all that decides on an answer; empty until it is packed."""
     created: str = ""
     """When the model was trained, if it says so: never when it was packaged."""
-    task: str
+    task: Annotated[str, AfterValidator(partial(_known, find=task_named))]
     """The name of a plug-in, which says what the scores mean."""
     labels: Annotated[tuple[_Label, ...], Field(min_length=1)]
     """Of the classes in the network's order; of a yes or no both answers, no first."""
@@ -179,11 +184,6 @@ class Manifest(_Part):
     """The file of the model card; empty where there is none."""
     files: dict[str, str] = Field(default_factory=dict)
     """Every other file of the package and its SHA-256; none until it is packed."""
-
-    @field_validator("task")
-    @classmethod
-    def _require_known_task(cls, value: str) -> str:
-        return _known(value, task_named)
 
     @field_validator("input", mode="before")
     @classmethod

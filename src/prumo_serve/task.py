@@ -13,8 +13,11 @@ A package adds one in its `pyproject.toml`, as an instance of a subclass of `Tas
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -22,9 +25,6 @@ from prumo.errors import PluginError
 from prumo.plugins import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
     from pydantic import BaseModel
 
@@ -55,6 +55,10 @@ class PreparedImage:
     """What the task's preprocessing found out about the image; only the task reads it."""
     decode_seconds: float = 0.0
     preprocess_seconds: float = 0.0
+
+
+JUDGED = PreparedImage(None, None, 0, 0)
+"""For answers to images that can be judged, which need nothing else of them."""
 
 
 class Preprocessing(Protocol):
@@ -103,7 +107,6 @@ class TaskPage:
     """JavaScript that defines the object `task`; `server/page/script/classification.js` shows what
     it must have."""
     style: str = ""
-    """More CSS."""
     footnote: str = ""
     """The name of a text that stands below the list."""
     columns: tuple[Message, ...] = ()
@@ -134,8 +137,6 @@ class Task(ABC):
     outputs: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """What the Open Inference Protocol gives beside `probabilities` and `label` → its datatype."""
 
-    # --- a manifest, and the images that its network takes
-
     def check(self, manifest: Manifest) -> None:
         """Raise a ValueError where a manifest makes no sense for this task."""
         del manifest
@@ -148,9 +149,9 @@ class Task(ABC):
 
     def preprocessing(self, wanted: Input, most_pixels: int = MOST_PIXELS) -> Preprocessing:
         """What makes images ready; here: any image in the network's size."""
-        from prumo_serve.preprocessing.image import made  # noqa: PLC0415 (it imports OpenCV)
+        from prumo_serve.preprocessing.image import ImageFitting  # noqa: PLC0415 (imports OpenCV)
 
-        return made(wanted, most_pixels)
+        return ImageFitting(wanted, most_pixels)
 
     def preprocessing_summary(self, wanted: Input) -> str:
         """What becomes of an image, as `prumo model show` says it."""
@@ -161,8 +162,6 @@ class Task(ABC):
         """What a tensor skips that an image goes through."""
         del manifest
         return "it is neither resized nor normalized."
-
-    # --- an answer
 
     @abstractmethod
     def answer(
@@ -196,8 +195,6 @@ class Task(ABC):
     def page(self, manifest: Manifest) -> TaskPage:
         """Its part of the page for people."""
 
-    # --- packages
-
     def source(self, path: Path) -> Source | None:
         """The model in a folder that this task's own tools wrote; None for any other folder.
 
@@ -219,8 +216,6 @@ class Task(ABC):
             "{name}: from a probability of {threshold:.3f} on",
             {"name": point.name, "threshold": point.threshold},
         )
-
-    # --- labelled images, and how good answers are
 
     def prepared_images(self, path: Path, manifest: Manifest) -> ImageFolder | None:
         """The images of a folder that this task's own tools prepared; None for any other folder.
@@ -247,12 +242,7 @@ class Task(ABC):
 
 @cache
 def task_named(name: str) -> Task:
-    """The installed task of a name.
-
-    Raises:
-        InputError: No installed package has one.
-        PluginError: It cannot be imported, or is none.
-    """
+    """The installed task of a name."""
     found = TASKS.load(name)
     if not isinstance(found, Task):
         raise PluginError(f"the task '{name}' is no instance of prumo_serve.task.Task")
@@ -262,15 +252,8 @@ def task_named(name: str) -> Task:
 def installed_tasks() -> Iterator[Task]:
     """Every task that can be imported; one that is broken must not stop the others."""
     for name in TASKS.names():
-        try:
+        with suppress(PluginError):
             yield task_named(name)
-        except PluginError:
-            continue
-
-
-def answer(manifest: Manifest, scores: np.ndarray | None, prepared: PreparedImage) -> Answer:
-    """What a model says about one image; see `Task.answer`."""
-    return task_named(manifest.task).answer(manifest, scores, prepared)
 
 
 def preprocessing(manifest: Manifest, most_pixels: int = MOST_PIXELS) -> Preprocessing:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from prumo_worker.journal import Journal
-from prumo_worker.task import PROTOCOL, Task, TaskError, kind_of, read_task
+from prumo_worker.task import PROTOCOL, Task, TaskError, first_line, kind_of, read_task, typed_line
 
 # Kind of task → module and function, imported only when asked for.
 KINDS = {
@@ -43,8 +43,9 @@ def _work(task: Task, journal: Journal) -> int:
         metrics = _do(task, journal)
     except Exception as error:  # noqa: BLE001 (whatever it is, the journal must say so)
         traceback.print_exc()
-        kind = kind_of(error)
-        journal.event("failed", kind=kind, message=_message(error, kind))
+        kind, words = kind_of(error), first_line(error)
+        message = words if words and kind != "crashed" else typed_line(error)
+        journal.event("failed", kind=kind, message=message)
         return 1
     journal.event("finished", metrics=metrics)
     return 0
@@ -57,14 +58,6 @@ def _do(task: Task, journal: Journal) -> dict[str, float]:
     # Imported here so that a missing numpy is a failure in the journal like any other.
     metrics: dict[str, float] = getattr(import_module(module), function)(task, journal)
     return metrics
-
-
-def _message(error: Exception, kind: str) -> str:
-    """The error in one line, with its type where its words were not written for a person."""
-    words = str(error).strip().partition("\n")[0]
-    if words and kind != "crashed":
-        return words
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 
 class Journal:
@@ -58,10 +58,45 @@ def _finite(value: Any, place: str, not_finite: list[str]) -> Any:  # noqa: ANN4
     return value
 
 
-TRAINING_METRICS = (
-    "setup_seconds",
-    "warmup_seconds",
-    "first_step_seconds",
+class Step(NamedTuple):
+    """What one step of a training took and gave."""
+
+    data_seconds: float
+    """How long its batch took to come."""
+    compute_seconds: float
+    images: int
+    loss: float
+
+    @property
+    def seconds(self) -> float:
+        """Waiting for data and computing together."""
+        return self.data_seconds + self.compute_seconds
+
+
+def step_rows(steps: Iterable[Step], **shared: object) -> list[dict[str, Any]]:
+    """The fields of `step` events, with what all of them share."""
+    return [
+        {**shared, "step": number, "seconds": step.seconds, **step._asdict()}
+        for number, step in enumerate(steps, start=1)
+    ]
+
+
+def summed(steps: Sequence[Step], right: int) -> dict[str, float]:
+    """The figures of an epoch, of which so many images were classified right.
+
+    The loss is the mean over all images, each weighed with the weights its batch met.
+    """
+    images = sum(step.images for step in steps)
+    return {
+        "data_seconds": sum(step.data_seconds for step in steps),
+        "compute_seconds": sum(step.compute_seconds for step in steps),
+        "images": images,
+        "loss": sum(step.loss * step.images for step in steps) / images,
+        "accuracy": right / images,
+    }
+
+
+_EPOCH_METRICS = (
     "train_seconds",
     "seconds_per_epoch",
     "step_seconds_median",
@@ -72,23 +107,9 @@ TRAINING_METRICS = (
     "loss",
     "accuracy",
 )
-
+TRAINING_METRICS = ("setup_seconds", "warmup_seconds", "first_step_seconds", *_EPOCH_METRICS)
 RETINA_METRICS = (
-    "setup_seconds",
-    "feature_seconds",
-    "warmup_seconds",
-    "train_seconds",
-    "seconds_per_epoch",
-    "step_seconds_median",
-    "data_seconds",
-    "compute_seconds",
-    "images",
-    "images_per_second",
-    "loss",
-    "accuracy",
-    "epochs",
-    "best_epoch",
-    "validation_loss",
-    "validation_accuracy",
+    *("setup_seconds", "feature_seconds", "warmup_seconds", *_EPOCH_METRICS),
+    *("epochs", "best_epoch", "validation_loss", "validation_accuracy"),
 )
 """Those of a training on fundus photographs; more where both classes were validated."""

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -33,6 +33,13 @@ def grouped(spans: Iterable[tuple[str, float]]) -> list[OperationTime]:
     for operation, seconds in spans:
         times[operation].append(seconds)
     return [OperationTime(name, len(calls), sum(calls)) for name, calls in times.items()]
+
+
+def device_events(plane: Any) -> Iterator[Any]:  # noqa: ANN401 (a trace of TensorFlow's or JAX's)
+    """On a GPU the kernels of its streams, on a TPU the operations that XLA made."""
+    for line in plane.lines if plane.name.startswith("/device:") else ():
+        if line.name.startswith(("Stream", "XLA Ops")):
+            yield from line.events
 
 
 def profile_rows(times: list[OperationTime]) -> list[dict[str, Any]]:

@@ -6,21 +6,19 @@ Whoever compares the proofs of two frameworks sees whether both train the same n
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prumo_worker.data.dataset import Dataset, Feed, generated_images
-from prumo_worker.frameworks import open_trainer
+from prumo_worker.frameworks import Trainer, open_trainer
 from prumo_worker.networks import network
 from prumo_worker.networks.weights import initial_weights
-from prumo_worker.recipe import ParameterReader, Recipe
+from prumo_worker.recipe import Recipe, at_least, read_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from prumo_worker.frameworks import Trainer
     from prumo_worker.journal import Journal
     from prumo_worker.task import Task
 
@@ -47,27 +45,25 @@ class Question:
     classes: int
     images: int = 8
     """Enough for batch normalisation to be well conditioned where an image is one pixel left."""
-    seed: int = 1
-
-    def recipe(self) -> Recipe:
-        """One plain training on the processor, in which nothing is left to chance."""
-        return Recipe(
-            framework=self.framework,
-            network=self.network,
-            dataset="generated",
-            image_size=self.image_size,
-            batch_size=self.images,
-            seed=self.seed,
-            dropout=False,
-        )
+    seed: int = at_least(0, default=1)
 
 
 def prove(task: Task, journal: Journal) -> dict[str, float]:
     """Build the network, compute with it, and tell the journal what came out."""
-    question = _read_question(task.parameters)
+    question = read_parameters(Question, task.parameters)
     image_size, channels, classes = question.image_size, question.channels, question.classes
     net = network(question.network, image_size, channels, classes, task.layers)
-    trainer = open_trainer(net, question.recipe(), task.threads)
+    # One plain training on the processor, in which nothing is left to chance.
+    recipe = Recipe(
+        framework=question.framework,
+        network=question.network,
+        dataset="generated",
+        image_size=image_size,
+        batch_size=question.images,
+        seed=question.seed,
+        dropout=False,
+    )
+    trainer = open_trainer(net, recipe, task.threads)
     weights = initial_weights(net, question.seed)
     trainer.load(weights)
     images, labels = proof_batch(question, trainer.layout)
@@ -85,19 +81,6 @@ def prove(task: Task, journal: Journal) -> dict[str, float]:
         build=dict(trainer.build),
     )
     return {}
-
-
-def _read_question(parameters: Mapping[str, Any]) -> Question:
-    reader = ParameterReader(parameters)
-    return Question(
-        framework=reader.word("framework"),
-        network=reader.word("network"),
-        image_size=reader.whole("image_size"),
-        channels=reader.whole("channels"),
-        classes=reader.whole("classes"),
-        images=reader.whole("images", Question.images),
-        seed=reader.whole("seed", Question.seed, least=0),
-    )
 
 
 def _steps(

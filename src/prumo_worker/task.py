@@ -45,6 +45,17 @@ def kind_of(error: BaseException) -> str:
     return "crashed"
 
 
+def first_line(error: BaseException) -> str:
+    """The first line of what an error says."""
+    return str(error).strip().partition("\n")[0]
+
+
+def typed_line(error: BaseException) -> str:
+    """The same behind the error's type, for words that were not written for a person."""
+    words = first_line(error)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
 def _is_memory(error: BaseException) -> bool:
     if isinstance(error, MemoryError):
         return True

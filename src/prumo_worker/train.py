@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from statistics import fmean, median
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from prumo_worker.data.dataset import Dataset, Feed, open_dataset
+from prumo_worker.data.dataset import Batch, Dataset, Feed, open_dataset
 from prumo_worker.frameworks import Trainer, open_trainer
+from prumo_worker.journal import Journal, Step, step_rows, summed
 from prumo_worker.networks import Network, network
 from prumo_worker.networks.weights import initial_weights
 from prumo_worker.processor import vector_extensions
 from prumo_worker.profile import function_times, profile_rows
 from prumo_worker.recipe import Recipe, read_recipe
-from prumo_worker.task import Unavailable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from prumo_worker.data.dataset import Batch
-    from prumo_worker.journal import Journal
-    from prumo_worker.task import Task
+from prumo_worker.task import Task, Unavailable
 
 _PROFILED_STEPS = 5
 
@@ -38,28 +35,9 @@ class Pass:
     """When it began, in seconds since 1970: a label only."""
     seconds: float
     """By the host's clock, until the device had done all of it."""
-    data_seconds: list[float]
-    """For each step, how long its batch took to come."""
-    compute_seconds: list[float]
-    images: list[int]
-    losses: list[float]
-    right: int
-
-    @property
-    def step_seconds(self) -> list[float]:
-        """Waiting for data and computing together."""
-        return [data + compute for data, compute in zip(self.data_seconds, self.compute_seconds)]
-
-    @property
-    def loss(self) -> float:
-        """The mean over all images, each weighed with the weights its batch met."""
-        total = sum(loss * images for loss, images in zip(self.losses, self.images))
-        return total / sum(self.images)
-
-    @property
-    def accuracy(self) -> float:
-        """The share of images classified right when their batch came by."""
-        return self.right / sum(self.images)
+    steps: list[Step]
+    figures: dict[str, float]
+    """All steps together."""
 
 
 def train(task: Task, journal: Journal) -> dict[str, float]:
@@ -96,7 +74,7 @@ def run_epoch(trainer: Trainer, feed: Feed, number: int, journal: Journal) -> Pa
     """Train one epoch and tell the journal about it."""
     epoch = _run(trainer, number, feed.epoch(number))
     _write_steps(journal, epoch)
-    _write_epoch(journal, epoch)
+    journal.event("epoch", epoch=number, seconds=epoch.seconds, **epoch.figures)
     return epoch
 
 
@@ -131,7 +109,8 @@ def _run(trainer: Trainer, epoch: int, batches: Iterable[Batch]) -> Pass:
     spans = trainer.spans(marks)
     seconds = (perf_counter_ns() - began_ns) / 1e9
     losses, right = trainer.fetch(outcomes)
-    return Pass(epoch, began, seconds, spans[::2], spans[1::2], images, losses, right)
+    steps = list(map(Step, spans[::2], spans[1::2], images, losses))
+    return Pass(epoch, began, seconds, steps, summed(steps, right))
 
 
 def _profile(trainer: Trainer, feed: Feed, journal: Journal) -> None:
@@ -158,7 +137,7 @@ def _profile(trainer: Trainer, feed: Feed, journal: Journal) -> None:
 def _functions(trainer: Trainer, batches: list[Any]) -> list[dict[str, Any]]:
     """The same steps by perf, which sees the functions inside an operation; empty without it."""
     try:
-        times = function_times(lambda: trainer.fetch([trainer.step(batch) for batch in batches]))
+        times = function_times(partial(trainer.take_steps, batches))
     except Unavailable:
         return []
     return [
@@ -185,52 +164,26 @@ def _facts(trainer: Trainer, net: Network, dataset: Dataset) -> dict[str, Any]:
 
 
 def _write_steps(journal: Journal, done: Pass) -> None:
-    moment = done.time
-    rows = []
-    for position, seconds in enumerate(done.step_seconds):
-        moment += seconds
-        rows.append(
-            {
-                "time": moment,
-                "epoch": done.epoch,
-                "step": position + 1,
-                "seconds": seconds,
-                "data_seconds": done.data_seconds[position],
-                "compute_seconds": done.compute_seconds[position],
-                "images": done.images[position],
-                "loss": done.losses[position],
-            }
-        )
-    journal.events("step", rows)
-
-
-def _write_epoch(journal: Journal, done: Pass) -> None:
-    journal.event(
-        "epoch",
-        epoch=done.epoch,
-        seconds=done.seconds,
-        data_seconds=sum(done.data_seconds),
-        compute_seconds=sum(done.compute_seconds),
-        images=sum(done.images),
-        loss=done.loss,
-        accuracy=done.accuracy,
-    )
+    _, *moments = accumulate((step.seconds for step in done.steps), initial=done.time)
+    rows = step_rows(done.steps, epoch=done.epoch)
+    journal.events("step", [{"time": moment, **row} for moment, row in zip(moments, rows)])
 
 
 def _metrics(warm_up: Pass | None, epochs: list[Pass]) -> dict[str, float]:
+    def total(name: str) -> float:
+        return sum(epoch.figures[name] for epoch in epochs)
+
     train_seconds = sum(epoch.seconds for epoch in epochs)
-    images = sum(sum(epoch.images) for epoch in epochs)
-    first = warm_up or epochs[0]
     return {
         "warmup_seconds": warm_up.seconds if warm_up else 0.0,
-        "first_step_seconds": first.step_seconds[0],
+        "first_step_seconds": (warm_up or epochs[0]).steps[0].seconds,
         "train_seconds": train_seconds,
         "seconds_per_epoch": fmean(epoch.seconds for epoch in epochs),
-        "step_seconds_median": median(s for epoch in epochs for s in epoch.step_seconds),
-        "data_seconds": sum(sum(epoch.data_seconds) for epoch in epochs),
-        "compute_seconds": sum(sum(epoch.compute_seconds) for epoch in epochs),
-        "images": images,
-        "images_per_second": images / train_seconds,
-        "loss": epochs[-1].loss,
-        "accuracy": epochs[-1].accuracy,
+        "step_seconds_median": median(s.seconds for epoch in epochs for s in epoch.steps),
+        "data_seconds": total("data_seconds"),
+        "compute_seconds": total("compute_seconds"),
+        "images": total("images"),
+        "images_per_second": total("images") / train_seconds,
+        "loss": epochs[-1].figures["loss"],
+        "accuracy": epochs[-1].figures["accuracy"],
     }

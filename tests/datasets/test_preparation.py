@@ -199,7 +199,8 @@ def test_what_is_prepared_is_found_in_a_cache_that_cannot_be_written(
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from prumo.datasets import Request, prepare, preparation
+from prumo.datasets import preparation
+from prumo.datasets.preparation import Request, prepare
 class Slow:
     def say(self, text): print(text, flush=True)
     def show(self, text, detail=''): pass

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SET_UP = """
-from prumo.environments import ensure, find_framework
+from prumo.environments.frameworks import find_framework
+from prumo.environments.setup import ensure
 print(ensure(find_framework("pytorch", machine="cpu")).name)
 """
 DEADLINE_SECONDS = 120

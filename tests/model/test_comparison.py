@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import closing
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from prumo_serve.compare.timing import Pace, Subject, SubjectError
 from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package, write_package
-from prumo_serve.task import PreparedImage, answer, task_named
+from prumo_serve.task import JUDGED, task_named
 from support.model_packages import ColourNetwork, write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
 
@@ -69,7 +70,7 @@ def test_every_variant_is_measured_in_its_own_process(colours: Comparison) -> No
         assert 0 < timing.latency.mean < timing.start.mean
         assert timing.median <= timing.p95
         assert timing.images_per_second.mean > 0
-        assert timing.memory.peak >= timing.memory.resident > 10 * 2**20
+        assert timing.peak_bytes >= timing.resident_bytes > 10 * 2**20
         assert 0 < row.network_bytes < 10_000
 
 
@@ -248,7 +249,7 @@ def test_a_process_that_dies_while_it_is_measured_is_an_error(tmp_path: Path) ->
     write_colour_package(tmp_path / "colours")
     with open_package(tmp_path / "colours") as package:
         variant = Variant("colours", tmp_path / "colours", package)
-        with Subject(variant, threads=1, callers=1) as subject:
+        with closing(Subject(variant, threads=1, callers=1)) as subject:
             os.kill(subject.pid, signal.SIGKILL)
 
             with pytest.raises(SubjectError, match="out of memory"):
@@ -301,9 +302,7 @@ def _with_seen(path: Path, hashes: list[str], task: str = "referral") -> None:
 
 
 def _judged(manifest: Manifest, told: list[int], true: list[int]) -> Judged:
-    prepared = PreparedImage(None, None, 0, 0)
+    task = task_named(manifest.task)
     scores = 9 * np.eye(len(manifest.labels), dtype=np.float32)
-    return task_named(manifest.task).judged(
-        [answer(manifest, scores[place], prepared) for place in told],
-        [Truth(place) for place in true],
-    )
+    answers = [task.answer(manifest, scores[place], JUDGED) for place in told]
+    return task.judged(answers, [Truth(place) for place in true])

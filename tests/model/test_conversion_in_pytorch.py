@@ -10,7 +10,7 @@ import pytest
 from prumo.errors import UnavailableError
 from prumo.progress import Silent
 from prumo_serve import convert
-from prumo_serve.convert import converted
+from prumo_serve.convert import Conversion, converted
 from prumo_serve.convert.agreement import require_agreement
 from prumo_serve.manifest import NetworkFile
 from prumo_serve.source.pytorch_export import write_harmless
@@ -76,4 +76,4 @@ def test_there_is_no_way_to_tensorflow(exports: Path, tmp_path: Path) -> None:
 
 
 def _converted(export: Path, target: RuntimeName, folder: Path) -> ConvertedNetwork:
-    return converted(export, "pytorch", target, folder, Silent())
+    return converted(Conversion(export, "pytorch", target), folder, Silent())

@@ -13,9 +13,9 @@ from onnx import TensorProto
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, ensure_companion
 from prumo.progress import Silent
-from prumo.run.worker import Terms, WorkerError
+from prumo.run.worker import WorkerError
 from prumo_serve import convert
-from prumo_serve.convert import converted
+from prumo_serve.convert import Conversion, converted
 from prumo_serve.convert.agreement import NETWORK_FILES, ConversionError, Draft, require_agreement
 from prumo_serve.manifest import NetworkFile
 from support import tensorflow_conversion_process as process
@@ -158,16 +158,16 @@ def test_a_conversion_that_grows_is_ended_before_it_takes_the_machine(
     monkeypatch.setattr(convert, "_MEMORY_SHARE", 0.004)
 
     with pytest.raises(ConversionError, match="A conversion may have") as refused:
-        converted(folder / "softmax.keras", "keras", "onnxruntime", tmp_path, Silent())
+        converted(Conversion(folder / "softmax.keras", "keras", "onnxruntime"), tmp_path, Silent())
 
     assert "passed its memory cap" in str(refused.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_only_want_of_memory_is_told_as_such(tmp_path: Path) -> None:
-    job = convert.FrameworkJob(tmp_path / "memory.keras", "keras", "onnxruntime")
+    job = convert.Conversion(tmp_path / "memory.keras", "keras", "onnxruntime")
 
-    told = convert._failure_text(job, WorkerError(f"{job.source} is broken"), Terms(), tmp_path)
+    told = convert._failure_text(job, WorkerError(f"{job.source} is broken"), 2**30, tmp_path)
 
     assert "A conversion may have" not in told
 

@@ -44,14 +44,14 @@ def network(path: Path) -> Iterator[FrameworkNetwork]:
 
 
 def test_a_killed_framework_is_told_and_started_again(network: FrameworkNetwork) -> None:
-    killed = network.process_id
+    killed = network._process.popen.pid
 
     os.kill(killed, signal.SIGKILL)
 
     with pytest.raises(NetworkError, match=r"signal 9|started again"):
         network.run(BATCH, ["answers"])
     _await(lambda: network.is_ready)
-    assert network.process_id != killed
+    assert network._process.popen.pid != killed
     np.testing.assert_array_equal(network.run(BATCH, ["answers"])["answers"], 2 * BATCH)
 
 
@@ -59,7 +59,7 @@ def test_it_is_tried_again_until_the_network_can_be_loaded(
     network: FrameworkNetwork, path: Path
 ) -> None:
     path.write_text("broken", encoding="utf-8")
-    os.kill(network.process_id, signal.SIGKILL)
+    os.kill(network._process.popen.pid, signal.SIGKILL)
     _await(path.with_name(REFUSED).exists)
     assert not network.is_ready
 
@@ -100,7 +100,7 @@ def test_it_ends_with_whoever_started_it(path: Path) -> None:
         "from prumo_serve.runtimes import framework_network; "
         "framework_network._interpreter = lambda _: sys.argv[1]; "
         "process = framework_network.FrameworkProcess('stand-in', Path(sys.argv[2]), 1); "
-        "print(process.process_id, flush=True); time.sleep(600)"
+        "print(process.popen.pid, flush=True); time.sleep(600)"
     )
     command = [sys.executable, "-c", script, str(path.with_name("interpreter")), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:

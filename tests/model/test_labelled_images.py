@@ -9,7 +9,8 @@ from PIL import Image
 
 from prumo.errors import DataError, InputError
 from prumo.progress import Silent
-from prumo_serve.compare.quality import ImageRequest, labelled_images
+from prumo_serve.compare.quality import ImageRequest
+from prumo_serve.task import task_named
 from support.model_packages import write_colour_package
 from support.prepared_photographs import entry, graded, prepared_folder
 
@@ -145,7 +146,8 @@ def test_prepared_photographs_have_their_labels_already(tmp_path: Path, retina: 
 def _found(
     folder: Path, manifest: Manifest, labels: Path | None = None, subset: str = "all"
 ) -> LabelledImages:
-    return labelled_images(ImageRequest(folder, labels, subset), manifest, Silent())
+    request = ImageRequest(folder, labels, subset)
+    return task_named(manifest.task).labelled_images(request, manifest, Silent())
 
 
 def _places(found: LabelledImages) -> dict[str, int]:

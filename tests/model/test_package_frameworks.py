@@ -12,8 +12,7 @@ from prumo.errors import PrumoError
 from prumo.progress import Silent
 from prumo_serve.package import open_or_package, open_package
 from prumo_serve.package.check import examined
-from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import PackageRequest
+from prumo_serve.package.making import PackageRequest, make_package
 from prumo_serve.source import recognized
 from prumo_serve.source.pytorch_export import write_harmless
 from support.heard_progress import Heard

@@ -16,8 +16,7 @@ from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import OperatingPoint
 from prumo_serve.package import open_or_package, open_package, write_package
 from prumo_serve.package.check import examined
-from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import PackageRequest, agreed_terms
+from prumo_serve.package.making import PackageRequest, agreed_terms, given_card, make_package
 from prumo_serve.source import ModelMetadata, Source
 from support.heard_progress import Heard
 from support.model_packages import ColourNetwork, write_colour_package, write_network

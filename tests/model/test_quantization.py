@@ -21,10 +21,8 @@ from prumo_serve.convert import agreement as limits
 from prumo_serve.convert.agreement import Difference, answer_difference, require_few_changes
 from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.package import open_package
-from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import PackageRequest
-from prumo_serve.quantize import quantize_onnx
-from prumo_serve.quantize.methods import inner_means
+from prumo_serve.package.making import PackageRequest, make_package
+from prumo_serve.quantize.methods import inner_means, quantize_onnx
 from support.convolution_networks import (
     FEATURES,
     INPUT,

@@ -161,7 +161,7 @@ def test_a_closed_network_is_not_ready_and_says_so(network: LoadedNetwork) -> No
     with pytest.raises(NetworkError, match="closed"):
         network.run(drawn_batch(1), network.output_names)
     if isinstance(network, FrameworkNetwork):
-        assert not psutil.pid_exists(network.process_id)
+        assert not psutil.pid_exists(network._process.popen.pid)
 
 
 # TensorFlow would have to be started for this alone; what its process says is tested without it.

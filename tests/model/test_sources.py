@@ -16,9 +16,9 @@ from prumo_retina.evaluation.files import FOLDER as EVALUATIONS
 from prumo_retina.grade import Grade
 from prumo_retina.model import Seen, write_seen
 from prumo_retina.task import FundusPreprocessing
-from prumo_serve.package.terms import given_labels
+from prumo_serve.package.making import given_labels
 from prumo_serve.source import recognized
-from prumo_serve.source.onnx_file import checked_model, facts, write_one_file
+from prumo_serve.source.onnx_file import checked_model, format_versions, interface, write_one_file
 from prumo_serve.source.pytorch_export import require_harmless, write_harmless
 from support.model_packages import ColourNetwork, write_network
 from support.retina_networks import description
@@ -302,12 +302,13 @@ def test_an_onnx_file_tells_what_it_takes_and_gives(
 ) -> None:
     path = write_network(tmp_path / "network.onnx", network)
 
-    told = facts(checked_model(path), path)
+    model = checked_model(path)
+
+    told = interface(model, path)
 
     assert (told.layout, told.kind, told.activation) == (layout, kind, activation)
     assert (told.height, told.width, told.dtype) == (32, 32, "float32")
-    assert told.outputs == network.outputs
-    assert told.versions == {"onnx_ir": "8", "onnx_opset": "17"}
+    assert format_versions(model) == {"onnx_ir": "8", "onnx_opset": "17"}
 
 
 def test_an_onnx_file_with_other_operators_is_refused(tmp_path: Path) -> None:
@@ -390,7 +391,7 @@ def test_an_onnx_file_that_takes_something_else_is_refused(
     model.graph.input[0].CopyFrom(taken)
 
     with pytest.raises(InputError, match=words):
-        facts(model, tmp_path / "network.onnx")
+        interface(model, tmp_path / "network.onnx")
 
 
 def test_an_onnx_file_that_gives_several_answers_is_refused(tmp_path: Path) -> None:
@@ -400,7 +401,7 @@ def test_an_onnx_file_that_gives_several_answers_is_refused(tmp_path: Path) -> N
     )
 
     with pytest.raises(InputError, match="one row of scores"):
-        facts(model, tmp_path / "network.onnx")
+        interface(model, tmp_path / "network.onnx")
 
 
 def test_labels_come_from_a_line_or_a_file(tmp_path: Path) -> None:

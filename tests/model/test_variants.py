@@ -12,7 +12,7 @@ from onnx import helper
 
 from prumo.errors import PrumoError
 from prumo.progress import Silent
-from prumo_serve.convert import converted
+from prumo_serve.convert import Conversion, converted
 from prumo_serve.convert.agreement import ConversionError, DisagreementError, answers_of
 from prumo_serve.convert.variant import VariantRequest, make_variant
 from prumo_serve.manifest import SEEN_FILE
@@ -151,7 +151,7 @@ def test_an_onnx_file_becomes_openvino_for_any_batch(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
 
-    made = converted(tmp_path / "network.onnx", "onnx", "openvino", out, Silent())
+    made = converted(Conversion(tmp_path / "network.onnx", "onnx", "openvino"), out, Silent())
 
     assert (made.interface.layout, made.interface.kind) == ("NCHW", "probabilities")
     network = load_network(out / made.network.file, "openvino", Resources())
@@ -173,7 +173,7 @@ def test_an_operator_that_openvino_does_not_know_is_named(tmp_path: Path) -> Non
     out.mkdir()
 
     with pytest.raises(ConversionError, match=r"OpenVINO cannot read this network: .*Scaler"):
-        converted(tmp_path / "network.onnx", "onnx", "openvino", out, Silent())
+        converted(Conversion(tmp_path / "network.onnx", "onnx", "openvino"), out, Silent())
 
 
 def test_nothing_is_left_of_a_conversion_that_went_wrong(
@@ -185,7 +185,7 @@ def test_nothing_is_left_of_a_conversion_that_went_wrong(
     monkeypatch.setattr("prumo_serve.convert.agreement._ALLOWED", {"fp32": -1.0})
 
     with pytest.raises(DisagreementError, match="Nothing was written"):
-        converted(tmp_path / "network.onnx", "onnx", "openvino", out, Silent())
+        converted(Conversion(tmp_path / "network.onnx", "onnx", "openvino"), out, Silent())
 
     assert list(out.iterdir()) == []
 

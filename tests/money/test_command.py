@@ -237,5 +237,5 @@ def test_an_update_tells_what_came_and_what_failed(service: Service) -> None:
 
 def test_the_documentation_names_every_problem_and_service() -> None:
     page = (Path(__file__).parents[2] / "docs/prices.md").read_text()
-    assert all(f"| {PROBLEM_TEXTS[problem].title} |" in page for problem in Problem)
+    assert all(f"| {PROBLEM_TEXTS[problem][0]} |" in page for problem in Problem)
     assert all(f"`{source}`" in page for source in fetching_sources())

@@ -80,8 +80,8 @@ def test_the_age_that_is_stale_can_be_chosen() -> None:
 
 
 def test_every_problem_has_advice_and_a_title_of_its_own() -> None:
-    assert all(PROBLEM_TEXTS[problem].advice for problem in Problem)
-    assert len({PROBLEM_TEXTS[problem].title for problem in Problem}) == len(Problem)
+    assert all(PROBLEM_TEXTS[problem][1] for problem in Problem)
+    assert len({PROBLEM_TEXTS[problem][0] for problem in Problem}) == len(Problem)
 
 
 def test_the_shipped_catalog_is_sound_but_for_its_honest_age() -> None:

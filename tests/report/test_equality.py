@@ -59,7 +59,7 @@ def test_a_row_shows_version_difference_and_state() -> None:
     known = row("tensorflow@2.14.0", version="2.14.0", parameters=1_116_970, score_difference=3e-7)
     reference, other = equality_rows(network("jax", row("jax", version="0.10.2"), known), english())
     assert (reference.framework, reference.score_difference) == ("jax 0.10.2", "reference")
-    assert other.cells[:3] == ("tensorflow 2.14.0", "1,116,970", "3e-07")
+    assert other[:3] == ("tensorflow 2.14.0", "1,116,970", "3e-07")
 
 
 def test_a_framework_that_answered_alone_is_shown_as_such() -> None:
@@ -70,5 +70,5 @@ def test_a_refusal_shows_its_reason_and_dashes() -> None:
     reason = "caffe cannot express padded averages"
     refused = row("caffe", ProofState.REFUSED, findings=(reason,))
     (shown,) = equality_rows(network("", refused), english())
-    assert shown.cells == ("caffe", *[MISSING] * 4, "refused")
+    assert shown[:-1] == ("caffe", *[MISSING] * 4, "refused")
     assert shown.findings == (reason,)

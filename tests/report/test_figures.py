@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-from prumo.report.figures.curves import curves_of, in_two_lines, loss_figure
+from prumo.report.figures.curves import curves_of, in_two_lines, loss_figures
 from prumo.report.figures.figure import axis_title, layout
 from prumo.report.figures.pareto import PixelAxis, free_places
 from prumo.report.language import english
@@ -54,9 +54,8 @@ def test_a_run_of_few_steps_has_a_line_and_the_caption_tells_of_the_smoothing() 
     ]
     losses = losses_of(pl.LazyFrame(schema=EVENTS), pl.LazyFrame(steps, schema=EVENTS))
     runs = pl.DataFrame({"run": [*lengths], "scenario": [*lengths], "batch_size": [16, 64, 512]})
-    figure = loss_figure(losses, runs, ["batch_size"], english())
+    (figure,) = loss_figures(losses, runs, ["batch_size"], english())
 
-    assert figure is not None
     lines = re.findall(r'd="M[^"]*L[^"]*" stroke="[^"]*" stroke-width="1.6"', figure.svg)
     points = re.findall(r"mark-symbol role-mark[^>]*>(<path[^>]*>)+</g>", figure.svg)
     assert (len(lines), len(points)) == (2, 1)
@@ -111,7 +110,7 @@ def test_batch_sizes_are_curves_in_the_order_of_their_sizes() -> None:
     curves = curves_of(table, ["batch_size", "framework"], preferred="batch_size")
 
     assert curves.factor == "batch_size"
-    assert curves.levels == ("2", "4", "8")
+    assert curves.levels == ["2", "4", "8"]
     assert curves.panel_order == ["a", "b"]
 
 

@@ -70,15 +70,16 @@ def test_portuguese_numbers_have_a_decimal_comma(value: float | None, unit: str,
 
 
 def test_the_ends_of_an_interval_are_told_apart_where_the_comma_is_decimal() -> None:
-    assert language("pt-BR").interval(0.5, 1.25, "s") == "[0,5000; 1,250] s"
-    assert english().interval(0.5, 1.25, "s") == "[0.5000, 1.250] s"
-    assert english().interval(None, None, "s") == MISSING
+    assert language("pt-BR").interval(0.5, 1.25) == "[0,5000; 1,250]"
+    assert english().interval(0.5, 1.25) == "[0.5000, 1.250]"
+    assert english().interval(0.5, 1.25, 3) == "[0.500, 1.25]"
+    assert english().interval(None, None) == MISSING
 
 
 def test_shares_and_forms_follow_the_language() -> None:
     assert language("pt-BR").percent(0.999) == "99,9 %"
     assert language("pt-BR").formatted(61706, ",d") == "61.706"
-    assert language("pt-BR").money(3.5, "usd") == f"US${GAP}3,50"
+    assert language("pt-BR").quantity(3.5, "USD") == f"US${GAP}3,50"
 
 
 @pytest.mark.parametrize("tag", ["pt-BR", "pt_br", "PT-br "])

@@ -13,12 +13,12 @@ from rich.console import Console
 
 from prumo.forecast.document import Basis, Forecast, ScenarioForecast, Span, write_forecast
 from prumo.report.content import assemble
-from prumo.report.figures.batch import batch_figure
-from prumo.report.figures.curves import usage_figure
+from prumo.report.figures.batch import batch_figures
+from prumo.report.figures.curves import usage_figures
 from prumo.report.figures.scenarios import bars_figures, scenarios_figures
 from prumo.report.language import english, language
 from prumo.report.render import LocalizedReport
-from prumo.report.sections import sections_of
+from prumo.report.sections import SECTIONS
 from prumo.report.sections.training import ProfilesSection
 from prumo.report.sentence import outcome
 from prumo.results.tables import Results
@@ -165,7 +165,8 @@ def test_words_of_machine_and_profile_are_in_the_language(whole: Read) -> None:
 
     assert portuguese.say(title) == "Máquina"
     assert portuguese.told(machine) == "bench-1: Xeon E5-2690 v4, 8 núcleos, 32 GiB"
-    assert [*sections["profiles"]["profiles"][0].shares] == [
+    profile, _ = sections["profiles"]["profiles"][0]
+    assert [portuguese.say(kind.value) for kind in profile.shares] == [
         *("convolução", "produto de matrizes", "outras")
     ]
 
@@ -243,7 +244,7 @@ def test_runs_too_short_for_the_sampler_have_no_usage_figure(
     results = Results(ResultFactory(tmp_path / "demo", samples=1).study_of(2).path)
     runs = assemble(results, [], 0.95).finished
 
-    assert usage_figure(results.usage_over_time(), runs, ["framework"], english()) is None
+    assert usage_figures(results.usage_over_time(), runs, ["framework"], english()) == []
     assert "Use of the machine over time" not in peculiar.text
     assert "Use of the machine over time" in whole.text
 
@@ -315,9 +316,8 @@ def test_batch_sizes_have_curves_and_devices_an_acceleration(tmp_path: Path) -> 
     factors: dict[str, list[Any]] = {"device": ["cpu", "gpu"], "batch_size": [16, 32, 64]}
     factory = ResultFactory(tmp_path / "demo", factors=factors, gpu=True).study_of(2)
     report = _report(factory.path)
-    figure = batch_figure(report.finished, report.varying, 0.95, english())
+    (figure,) = batch_figures(report.finished, report.varying, 0.95, english())
 
-    assert figure is not None
     assert figure.title == "Time per image and acceleration by batch size"
     assert "Acceleration against the CPU" in figure.svg
 
@@ -371,7 +371,7 @@ def _section_names(path: Path) -> set[str]:
 
 def _page_sections(results: Results, report: Report, told_in: Language) -> list[PageSection]:
     """The sections of the page, without their figures."""
-    pages = [section.page([], told_in) for section in sections_of(results, report)]
+    pages = [section.of(results, report).page([], told_in) for section in SECTIONS]
     return [page for page in pages if page is not None]
 
 

@@ -17,6 +17,7 @@ KNOWN_FROM_ELSEWHERE = {
     "prumo/report/render.py",
     "prumo/report/sentence.py",
     "prumo/report/warnings.py",
+    "prumo_retina/photograph/pixels.py",
 }
 
 

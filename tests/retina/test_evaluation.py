@@ -57,7 +57,13 @@ class TestOutOfFold:
     def test_the_data_that_it_was_validated_on_adds_what_could_not_be_judged(
         self, model: ModelFolder, tmp_path: Path
     ) -> None:
-        blurred = Entry("b.tif", Verdict.BLURRED, "", "images/b.jpg", sha256_of("b"), grade=3)
+        blurred = Entry(
+            input="b.tif",
+            verdict=Verdict.BLURRED,
+            output="images/b.jpg",
+            sha256=sha256_of("b"),
+            grade=3,
+        )
         entries = [replace(entry_of(case), site="Porto Alegre") for case in grade_cases(200)]
         data = data_folder(tmp_path / "data", [*entries, blurred])
 
@@ -162,7 +168,9 @@ class TestMaterial:
     def test_a_subset_has_what_cannot_be_judged_as_the_conversion_split_it(
         self, model: ModelFolder, tmp_path: Path
     ) -> None:
-        unreadable = Entry("bad.jpg", Verdict.UNREADABLE, sha256=sha256_of("bad"), grade=1)
+        unreadable = Entry(
+            input="bad.jpg", verdict=Verdict.UNREADABLE, sha256=sha256_of("bad"), grade=1
+        )
         entries = [*map(entry_of, grade_cases(200, ungradable=60)), unreadable]
         data = data_folder(tmp_path / "data", entries)
         convert(data, Shares(), seed=1, shards=None, progress=Silent())
@@ -205,7 +213,7 @@ class TestMaterial:
 
     def test_what_is_left_out_is_counted(self, model: ModelFolder, tmp_path: Path) -> None:
         first, second, third, fourth = (entry_of(case) for case in grade_cases(4))
-        label = Entry("gone.jpg", Verdict.UNREADABLE, "no such file", grade=2)
+        label = Entry(input="gone.jpg", verdict=Verdict.UNREADABLE, reason="no such file", grade=2)
         entries = [
             first,
             replace(second, grade=first.grade, duplicate_of=first.image),
@@ -269,7 +277,13 @@ def test_the_document_is_plain_json_with_every_figure(model: ModelFolder) -> Non
 
 
 def test_predictions_have_a_row_for_every_photograph(model: ModelFolder, tmp_path: Path) -> None:
-    blurred = Entry("b.tif", Verdict.BLURRED, "", "images/b.jpg", sha256_of("b"), grade=0)
+    blurred = Entry(
+        input="b.tif",
+        verdict=Verdict.BLURRED,
+        output="images/b.jpg",
+        sha256=sha256_of("b"),
+        grade=0,
+    )
     entries = [*map(entry_of, grade_cases(200)), blurred]
     evaluation = _evaluated(model, data_folder(tmp_path / "data", entries))
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prumo_retina.grade import DEFAULT_POINT
+from prumo_retina.grade import DEFAULT_POINT, REFERABLE_FROM
 from prumo_retina.judge.calibration import chosen_points
+from prumo_retina.judge.measures import Case, grades_of, scores_of
 from prumo_retina.scoring import referral_probability
-from prumo_retina.training_folder import HeldOut, doubts
+from prumo_retina.training_folder import doubts
 from support.made_evaluation import made_description
 
 if TYPE_CHECKING:
@@ -60,11 +61,14 @@ def test_a_default_point_that_refers_everybody_is_told() -> None:
 def _doubts(
     scores: np.ndarray, grades: Sequence[int], patients: Sequence[str] | None = None
 ) -> list[str]:
-    images = tuple(f"fundus-{number}" for number in range(len(grades)))
-    held_out = HeldOut("validation", images, scores[:, None], np.array(grades))
-    probability = referral_probability(held_out.scores, "referral", 1.0)
-    points = chosen_points(probability, held_out.referable, held_out.subset)
+    names = patients or [""] * len(grades)
+    held_out = [
+        Case(f"fundus-{number}", grade, (score,), patient)
+        for number, (grade, score, patient) in enumerate(zip(grades, scores, names, strict=True))
+    ]
+    probability = referral_probability(scores_of(held_out), "referral", 1.0)
+    points = chosen_points(probability, grades_of(held_out) >= REFERABLE_FROM, "validation")
     model = made_description("referral").model_copy(
         update={"points": points, "point": DEFAULT_POINT, "temperature": 1.0}
     )
-    return list(doubts(model, held_out, dict(zip(images, patients or [], strict=False))))
+    return list(doubts(model, held_out))

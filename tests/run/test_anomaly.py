@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from prumo.run.verdict import SWAP_GROWTH_BYTES, Anomaly, find_anomalies
+from prumo.run.verdict import SWAP_GROWTH_BYTES, WORTHLESS, Anomaly, find_anomalies
 
 
 def steps(*losses: float | None) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def test_a_negative_loss_of_an_epoch_is_named_although_steps_are_told() -> None:
 
 
 def test_only_a_loss_that_cannot_be_makes_a_run_worthless() -> None:
-    worthless = {anomaly for anomaly in Anomaly if anomaly.worthless}
+    worthless = {anomaly for anomaly in Anomaly if anomaly in WORTHLESS}
     assert worthless == {Anomaly.NOT_FINITE_LOSS, Anomaly.NEGATIVE_LOSS}
 
 

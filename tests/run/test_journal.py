@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.run.journal import (
-    EpochCounter,
     GrowingJournal,
     facts_of,
     journal_metrics,
@@ -70,18 +69,15 @@ def test_what_the_worker_states_itself_comes_first(tmp_path: Path) -> None:
     assert metrics == {"train_seconds": 1.9, "seconds_per_epoch": 2.0, "top5": 0.9}
 
 
-def test_a_growing_journal_is_counted_as_it_grows(tmp_path: Path) -> None:
+def test_a_growing_journal_is_read_as_it_grows(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    counter = EpochCounter(path)
-    counter.has_progressed()
-    assert counter.epochs == 0
+    journal = GrowingJournal(path)
+    assert journal.news() == []
     write(path, epoch(1, 1.0), end='{"event": "epoch"')
-    counter.has_progressed()
-    assert counter.epochs == 1
+    assert [event["epoch"] for event in journal.news()] == [1]
     with path.open("a") as file:
         file.write(', "epoch": 2}\n')
-    counter.has_progressed()
-    assert counter.epochs == 2
+    assert [event["epoch"] for event in journal.news()] == [2]
 
 
 def test_a_growing_journal_tells_each_event_once_whatever_stands_between(tmp_path: Path) -> None:
@@ -104,8 +100,8 @@ def test_words_where_numbers_belong_do_no_harm(tmp_path: Path, field: str) -> No
 def test_facts_of_the_wrong_kind_are_left_out(tmp_path: Path) -> None:
     ready = {"event": "ready", "versions": {"cuda": 12.1}, "data": "words", "build": [1]}
     facts = facts_of(read_events(write(tmp_path / "j", ready)))
-    assert facts.versions == {"cuda": "12.1"}
-    assert (facts.data, facts.build, facts.device) == ({}, {}, "")
+    assert facts["versions"] == {"cuda": "12.1"}
+    assert (facts["data"], facts["build"], facts["device"]) == ({}, {}, "")
 
 
 @pytest.mark.parametrize("names", [None, "loss", [1], {"loss": 1}])

@@ -36,7 +36,7 @@ def test_a_command_that_exits_with_zero_finished() -> None:
         (seen(Ending(cause="timeout"), timeout_seconds=60.0), Verdict.TIMEOUT, "60 s"),
         (seen(Ending(cause="memory"), memory_bytes=100 << 20), Verdict.OUT_OF_MEMORY, "100 MiB"),
         (
-            seen(Ending(signal=9), control_group_kills=1, memory_bytes=100),
+            seen(Ending(signal=9, control_group_kills=1), memory_bytes=100),
             Verdict.OUT_OF_MEMORY,
             "cap",
         ),

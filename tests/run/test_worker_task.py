@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
 
 from prumo.environments.store import worker_path
-from prumo.run.worker import Terms, WorkerError, WorkerTask, do_task
+from prumo.run.worker import WorkerError, WorkerTask, do_task
 from support.shell_worker import shell_environment
 
 if TYPE_CHECKING:
@@ -68,11 +69,10 @@ def test_a_worker_that_takes_too_much_memory_is_ended(tmp_path: Path) -> None:
     greedy = f"exec {sys.executable} -c 'kept = b\"x\" * 2**29; import time; time.sleep(600)'"
     with pytest.raises(WorkerError, match="passed its memory cap of 128 MiB"):
         do_task(
-            TASK,
+            replace(TASK, memory_bytes=128 * 2**20),
             shell_environment(tmp_path, greedy),
             tmp_path,
             lambda _: None,
-            Terms(memory_bytes=128 * 2**20),
         )
 
 
@@ -80,9 +80,8 @@ def test_a_companion_is_behind_the_worker_on_its_path(tmp_path: Path) -> None:
     shell = """printf '{"event": "finished", "path": "%s"}\n' "$PYTHONPATH" >> events.jsonl"""
     environment = shell_environment(tmp_path, shell)
 
-    (event,) = do_task(
-        TASK, environment, tmp_path, lambda _: None, Terms(companion=tmp_path / "companion")
-    )
+    task = replace(TASK, companion=tmp_path / "companion")
+    (event,) = do_task(task, environment, tmp_path, lambda _: None)
 
     assert event["path"].split(":")[0] == str(worker_path())
     assert event["path"].split(":")[1:] == [str(tmp_path / "companion")]

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prumo_serve.server.bodies import CONTENT_TYPES, BodyImages, BodyLimits, images_in
+from prumo_serve.server.bodies import CONTENT_TYPES, BodyImages, images_in
 from prumo_serve.server.refusal import Refusal
+from prumo_serve.server.settings import Limits
 
-LIMITS = BodyLimits(images=3, pixels=100)
+LIMITS = Limits(images=3, pixels=100)
 IMAGE = np.arange(5 * 4 * 3, dtype=np.uint8).reshape(5, 4, 3)
 PHOTOGRAPH = b"\xff\xd8\xff whatever a decoder makes of it \r\n--cut\r\n"
 ENCODED = base64.b64encode(PHOTOGRAPH).decode()

@@ -81,7 +81,7 @@ def connect(record):
     return True
 
 logging.getLogger("prumo_serve.server").addFilter(connect)
-run_stack("lean", Settings(Path(sys.argv[1]), port=int(sys.argv[2])))
+run_stack(Settings(Path(sys.argv[1]), port=int(sys.argv[2])))
 print("answers:", *(connection.recv(65536).split()[1].decode() for connection in waiting))
 """
 

@@ -94,7 +94,7 @@ print(*{name.partition(".")[0] for name in sys.modules})
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             with pytest.raises(InputError, match=f"127.0.0.1, port {port}: .*--port 0"):
-                run_stack("lean", Settings(tmp_path / "package", port=port))
+                run_stack(Settings(tmp_path / "package", port=port))
 
     @pytest.mark.parametrize(
         ("name", "content", "reason"),

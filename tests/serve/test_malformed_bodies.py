@@ -26,8 +26,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from prumo_serve.server.bodies import BodyLimits, images_in
+from prumo_serve.server.bodies import images_in
 from prumo_serve.server.refusal import Refusal
+from prumo_serve.server.settings import Limits
 from support.damaged_bodies import arrays, damaged, encoded_images, json_values, npy_bodies
 from support.described_answer import problems
 from support.model_packages import ColourNetwork, write_colour_package
@@ -159,7 +160,7 @@ def require_good_answers(connection: KeptConnection) -> None:
     assert connection.infer(QUESTION) == 200
 
 
-PARSER_LIMITS = BodyLimits(images=3, pixels=100)
+PARSER_LIMITS = Limits(images=3, pixels=100)
 PARSED = {kind: GOOD[kind] for kind in ("application/x-npy", JSON, FORM_TYPE)}
 STARTS = {
     "application/x-npy": [b"\x93NUMPY\x01\x00"],
@@ -544,8 +545,8 @@ def fuzzed(server: ServedProcess, folder: Path, examples: int) -> int:
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
-    # The fuzzer's own good requests too, not only those of these tests: images and arrays, which are
-    # some of the media types, and undamaged in half of the cases.
+    # The fuzzer's own good requests too, not only those of these tests: images and arrays, which
+    # are some of the media types, and undamaged in half of the cases.
     assert answered_requests(server, "200") - good_before > examples // 4
     return answered_requests(server) - before
 

@@ -120,6 +120,8 @@ class TestTheWholeStack:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(server.classify, [red] * 12))
 
+        # A worker counts a request once its answer is on its way.
+        _await(lambda: _answered(server) - before >= 12)
         assert [_answered(server) - before for _ in range(4)] == [12] * 4
 
     def test_loses_at_most_one_half_sent_answer_when_a_worker_is_killed_and_replaces_it(

@@ -62,7 +62,7 @@ SIGNATURES = {
     Server: "(config)",
 }
 OURS = {BoundedProtocol: HttpToolsProtocol, DrainingServer: Server, ServingWorker: UvicornWorker}
-NOT_UVICORNS = {"__module__", "__doc__", "load_wsgi", "CONFIG_KWARGS"}
+NOT_UVICORNS = {"__module__", "__doc__", "__annotations__", "load_wsgi", "CONFIG_KWARGS"}
 """Of every class, or Gunicorn's and uvicorn-worker's documented ways to be extended."""
 PARTS = [(owner, name) for owner, digests in DIGESTS.items() for name in digests]
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prumo.report.find_warnings import Evidence, coarse_clock
+from prumo.report.find_warnings import Evidence, message_of
+from prumo.report.warnings import WarningKind
 from prumo.statistics.outliers import step_of
 
 
@@ -44,17 +45,22 @@ def test_times_far_below_a_second_are_no_multiples_of_a_coarse_step() -> None:
 
 
 def test_times_in_whole_seconds_are_too_coarse_for_short_runs() -> None:
-    message = str(coarse_clock(_evidence([5.0, 6.0, 5.0, 7.0])))
+    message = str(message_of(WarningKind.CLOCK_RESOLUTION, _evidence([5.0, 6.0, 5.0, 7.0])))
 
     assert "train_seconds comes in steps of 1 s, up to 20 % of a mean" in message
 
 
 def test_times_in_whole_seconds_do_for_runs_of_minutes() -> None:
-    assert coarse_clock(_evidence([500.0, 601.0, 512.0, 777.0])) is None
+    assert message_of(WarningKind.CLOCK_RESOLUTION, _evidence([500.0, 601.0, 512.0, 777.0])) is None
 
 
 def test_a_time_of_a_few_steps_of_the_machines_clock_is_told() -> None:
-    message = str(coarse_clock(_evidence([0.0512, 0.0613, 0.0547, 0.0721], clock_step=0.0156)))
+    message = str(
+        message_of(
+            WarningKind.CLOCK_RESOLUTION,
+            _evidence([0.0512, 0.0613, 0.0547, 0.0721], clock_step=0.0156),
+        )
+    )
 
     assert "a train_seconds is only 3.3 steps of the machine's clock" in message
 
@@ -63,14 +69,21 @@ def test_levels_of_a_factor_in_seconds_are_no_measured_times() -> None:
     evidence = _evidence([1.2345, 2.3456, 1.3457, 2.4568])
     runs = evidence.runs.with_columns(sleep_seconds=pl.Series([1.0, 2.0, 1.0, 2.0]))
 
-    assert coarse_clock(Evidence(runs, evidence.conditions, "train_seconds", 0.95)) is None
+    assert (
+        message_of(
+            WarningKind.CLOCK_RESOLUTION, Evidence(runs, evidence.conditions, "train_seconds", 0.95)
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("metric", ["latency_seconds", None])
 def test_a_users_own_time_counts_when_the_study_is_about_it(metric: str | None) -> None:
     evidence = _evidence([1.2345, 2.3456, 1.3457, 2.4568])
     runs = evidence.runs.with_columns(latency_seconds=pl.Series([1.0, 2.0, 1.0, 2.0]))
-    found = coarse_clock(Evidence(runs, evidence.conditions, metric, 0.95))
+    found = message_of(
+        WarningKind.CLOCK_RESOLUTION, Evidence(runs, evidence.conditions, metric, 0.95)
+    )
 
     assert (found is not None) == (metric is not None)
 

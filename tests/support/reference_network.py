@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from prumo_worker.networks import layer
 from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks.operation import Operation, pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,9 +60,9 @@ def _statistics(images: np.ndarray) -> Arrays:
 
 
 def _convolution(operation: layer.Convolution, arrays: Arrays, images: np.ndarray) -> np.ndarray:
-    down, across = layer.pair(operation.padding)
+    down, across = pair(operation.padding)
     padded = np.pad(images, [(0, 0), (0, 0), (down, down), (across, across)])
-    windows = _windows(padded, layer.pair(operation.kernel), operation.stride)
+    windows = _windows(padded, pair(operation.kernel), operation.stride)
     groups = zip(
         np.split(windows, operation.groups, axis=1),
         np.split(arrays["weight"], operation.groups),
@@ -131,7 +132,7 @@ def _windows(values: np.ndarray, kernel: tuple[int, int], stride: int) -> np.nda
     return windows[:, :, ::stride, ::stride]
 
 
-_COMPUTE: dict[type[layer.Operation], Callable[..., np.ndarray]] = {
+_COMPUTE: dict[type[Operation], Callable[..., np.ndarray]] = {
     layer.Convolution: _convolution,
     layer.Padding: _padding,
     layer.MaxPooling: _max_pooling,

@@ -58,8 +58,8 @@ def losses_of(
 def _loss(network: Network, weights: Arrays, images: np.ndarray, labels: np.ndarray) -> float:
     values = reference_network.outputs(network, weights, images, training=True)
     loss = reference_network.cross_entropy(values[network.nodes[-1].name], labels)
-    for head in network.auxiliary:
-        loss += head.weight * reference_network.cross_entropy(values[head.layer], labels)
+    for head, weight in network.auxiliary.items():
+        loss += weight * reference_network.cross_entropy(values[head], labels)
     return loss
 
 

@@ -188,10 +188,10 @@ def _pixel_difference(name: str) -> float:
     """Between our normalization and Keras's own function for the same network."""
     import keras  # noqa: PLC0415
 
-    from prumo_worker.retina.backbones.keras import APPLICATIONS  # noqa: PLC0415
+    from prumo_worker.retina.backbones import FACTS  # noqa: PLC0415
 
     backbone = {"densenet": "densenet121"}.get(name, name)
-    normalization = APPLICATIONS[backbone].normalization
+    normalization = FACTS[backbone].normalization
     pixels = np.random.default_rng(3).integers(0, 256, (1, 4, 4, 3)).astype(np.float32)
     ordered = pixels[..., ::-1] if normalization.channels == "bgr" else pixels
     ours = (ordered - np.array(normalization.offset)) / np.array(normalization.scale)

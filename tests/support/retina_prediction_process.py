@@ -83,8 +83,9 @@ def _scores(folder: Path) -> dict[str, Any]:
 
 def _predict(folder: Path, images: list[str], parameters: dict[str, Any]) -> list[dict[str, Any]]:
     # Threads and devices can be set only once in a process.
+    from prumo_worker.recipe import read_parameters  # noqa: PLC0415 (as below)
     from prumo_worker.retina.prediction import (  # noqa: PLC0415 (imports TensorFlow)
-        read_request,
+        Request,
         score_photographs,
     )
 
@@ -93,7 +94,7 @@ def _predict(folder: Path, images: list[str], parameters: dict[str, Any]) -> lis
     journal.unlink(missing_ok=True)
     data = {"model": str(folder / "model"), "images": str(listed), "out": str(folder / "out")}
     task = Task("predict", journal, "retina_prediction", parameters, data, 0, 1)
-    score_photographs(task, read_request(parameters), "cpu", Journal(journal))
+    score_photographs(task, read_parameters(Request, parameters), "cpu", Journal(journal))
     return [json.loads(line) for line in journal.read_text().splitlines()]
 
 

@@ -96,7 +96,7 @@ def _backbone(weights: str = "scratch", *, normalized: bool = True) -> Backbone:
     if normalized:
         x = keras.layers.BatchNormalization(momentum=0.5, name="bn")(x)
     x = keras.layers.ReLU(name="relu")(x)
-    return Backbone(keras.Model(pixels, x, name="tiny"), CENTRED, weights, SIZE)
+    return Backbone(keras.Model(pixels, x, name="tiny"), CENTRED, weights)
 
 
 def _study_parameters(network: str) -> int:
@@ -280,7 +280,7 @@ def _frozen(folder: Path) -> dict[str, Any]:
     for batch in approach.batches(sets[0], 1):
         learner.step(batch)
     network = approach.whole_network(learner, sets[0])
-    pixels = np.stack([picture for picture, _ in sets[1].in_order().as_numpy_iterator()])
+    pixels = np.stack([picture for picture, _ in sets[1].pictures().as_numpy_iterator()])
     together = scores_network(network)(pixels.astype(np.float32), training=False).numpy()
     opened(replace(recipe, head="8", task="referral"))
     opened(replace(recipe, augment=False))

@@ -99,7 +99,7 @@ def served_with_settings(settings: Settings, log_path: Path) -> Iterator[ServedP
     script = (
         "import sys; from prumo_serve.server.settings import Settings; "
         "from prumo_serve.server.stacks import run_stack; "
-        "settings = Settings.from_json(sys.argv[1]); run_stack(settings.stack, settings)"
+        "settings = Settings.from_json(sys.argv[1]); run_stack(settings)"
     )
     command = [sys.executable, "-c", script, replace(settings, port=0).to_json()]
     with running_process(command, log_path) as server:

@@ -15,8 +15,9 @@ from prumo.report.sentence import verdict_words
 from prumo.report.warnings import CATALOGUES
 from prumo.results.equality import ProofState
 from prumo.results.record import Verdict
-from prumo.statistics.training import OperationKind
+from prumo.statistics.training import OperationKind, Resource
 from prumo_retina.grade import Grade, Urgency
+from prumo_retina.judge.calibration import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,10 +84,11 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
 
 def _call(call: ast.Call, constants: Constants, place: str) -> Iterator[Spoken | Unknown]:
     name = _name(call.func)
-    if name == "Message":
+    if name in {"Message", "UnreadableError"}:
         yield from _message(call, constants, place)
-    elif name == "language.say":
-        yield from (Spoken(text, place=place) for text in _texts(call.args[0], constants))
+    elif name in {"language.say", "language.each"}:
+        for said in call.args:
+            yield from (Spoken(text, place=place) for text in _texts(said, constants))
     elif name == "counted":
         for noun in _texts(call.args[1], constants):
             yield Spoken(f"{{count}} {noun}", f"{{count}} {noun}s", place)
@@ -140,11 +142,12 @@ def _in_enumerations() -> Iterator[Spoken]:
             Spoken(text, plural, "prumo/report/warnings.py") for text, plural in catalogue.texts()
         )
     for texts in (
-        [kind.value for kind in OperationKind],
+        [kind.value for kind in (*OperationKind, *Resource)],
         [state.value for state in ProofState],
         [str(verdict_words(verdict.value)) for verdict in Verdict],
         [grade.title for grade in Grade],
         [urgency.label for urgency in Urgency],
+        [rule.value for rule in Rule],
         UNITS,
     ):
         yield from (Spoken(text, place="an enumeration") for text in texts)

@@ -28,7 +28,7 @@ from prumo_worker.networks.network import IMAGE, Layer, assemble
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo_worker.networks.layer import Operation, Shape
+    from prumo_worker.networks.operation import Operation, Shape
 
 FIVE = (3, 5, 5)
 

@@ -10,7 +10,6 @@ import pytest
 from prumo_worker.networks import NAMES, NetworkError, network
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.layer import Add, Concatenate, Convolution, Dense
-from prumo_worker.networks.network import Auxiliary
 from support.smallest_images import SMALLEST
 from support.worker_process import SOURCES
 
@@ -138,9 +137,9 @@ def test_resnets_add_and_inceptions_concatenate() -> None:
 
 
 def test_googlenet_has_heads_only_where_it_is_named_so() -> None:
-    assert network("googlenet", 224, 3, 1000).auxiliary == ()
+    assert network("googlenet", 224, 3, 1000).auxiliary == {}
     heads = network("googlenet_aux", 224, 3, 1000).auxiliary
-    assert heads == (Auxiliary("head1_scores", 0.3), Auxiliary("head2_scores", 0.3))
+    assert heads == {"head1_scores": 0.3, "head2_scores": 0.3}
 
 
 @pytest.mark.parametrize("name", ["vgg16", "alexnet"])

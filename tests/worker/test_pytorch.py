@@ -135,7 +135,7 @@ def test_pytorch_counts_and_computes_what_numpy_does(
         net, initial_weights(net, seed=7), pictures[:, :, :size, :size]
     )
     assert parameters == net.parameters
-    heads = [net.nodes[-1].name, *(head.layer for head in net.auxiliary)]
+    heads = list(net.heads)
     for scores, head in zip(given, heads, strict=True):
         tolerance = 1e-5 * np.abs(values[head]).max()
         np.testing.assert_allclose(scores, values[head], atol=tolerance)

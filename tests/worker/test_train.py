@@ -66,6 +66,9 @@ class Device:
         self.calls.append("fetch")
         return [loss for loss, _ in outcomes], sum(right for _, right in outcomes)
 
+    def take_steps(self, batches: Sequence[int]) -> None:
+        self.fetch([self.step(batch) for batch in batches])
+
     def profile(self, batches: Sequence[int]) -> list[OperationTime]:
         self.calls.append("profile")
         if self.profiler_fails:

@@ -141,12 +141,9 @@ def _explain(error: Exception) -> int:
     """Print an error for a person; the exit code that fits it."""
     from prumo.errors import PrumoError  # noqa: PLC0415 (only on the error path)
 
-    if isinstance(error, PrumoError):
+    if isinstance(error, PrumoError | OSError):
         click.echo(f"prumo: {error}", err=True)
-        return error.exit_code
-    if isinstance(error, OSError):
-        click.echo(f"prumo: {error}", err=True)
-        return ExitCode.BAD_INPUT
+        return error.exit_code if isinstance(error, PrumoError) else ExitCode.BAD_INPUT
     if os.environ.get("PRUMO_DEBUG"):
         import traceback  # noqa: PLC0415 (only on the error path)
 

@@ -14,28 +14,24 @@ from prumo.cli.options import (
     amount,
     billing_options,
     duration,
-    exchange_of,
     exchange_options,
     language_option,
     purchase_option,
-    settings_with,
 )
 from prumo.errors import InputError, did_you_mean
 from prumo.money.advice import Need, Strategy, over_epochs
 from prumo.money.cost import cost_settings, costing, currencies, in_folder
-from prumo.money.price import Purchase
 from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
 from prumo.report.advice import advice_document, advice_report, print_advice
 from prumo.report.cost_sentences import epochs_remark
-from prumo.report.language import language as language_of
 from prumo.results.tables import Results, runs_where
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import datetime
-
     from prumo.cli.options import Amount
+    from prumo.money.billing import Exchange
     from prumo.money.cost import Costing
+    from prumo.money.price import Purchase
+    from prumo.report.language import Language
 
 
 @click.command(
@@ -90,15 +86,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     only: str,
     given: tuple[str, ...],
     price: str | None,
-    purchase: str | None,
-    currency: str | None,
-    rate: float | None,
-    rate_date: datetime | None,
-    setup: bool,
-    idle: float | None,
-    rental: str | None,
+    purchase: Purchase | None,
+    exchange: Exchange | None,
+    billing: dict[str, object],
     confidence: float,
-    tag: str,
+    language: Language,
     as_json: bool,
 ) -> None:
     """Choose among the configurations measured in RESULTS.
@@ -110,15 +102,15 @@ def command(  # noqa: PLR0913 (one argument per option)
     two configurations, the answer says so.
     """
     results = Results(folder)
-    asked = asked_rates(results, [price] if price else [], Purchase(purchase) if purchase else None)
+    asked = asked_rates(results, [price] if price else [], purchase)
     rates = next(iter(asked.values()))
     runs = runs_where(results, only)
     costs = in_folder(
         costing(
             runs if epochs is None else over_epochs(runs, epochs),
             rates,
-            settings_with(cost_settings(results), setup=setup, idle=idle, rental=rental),
-            exchange_of(currency, rate, rate_date) or kept_exchange(results),
+            cost_settings(results).model_copy(update=billing),
+            exchange or kept_exchange(results),
         ),
         results,
         pricing_day(results, is_kept=price is None and purchase is None),
@@ -131,22 +123,17 @@ def command(  # noqa: PLR0913 (one argument per option)
     )
     if need.needs_price and not rates:
         raise InputError(no_prices(results))
-    _require_factors(results, given)
-    report = advice_report(costs, results.factors, need, _currency(costs, budget), given)
-    if epochs is not None:
-        report = replace(report, remarks=(epochs_remark(epochs), *report.remarks))
-    language = language_of(tag)
-    if as_json:
-        print_json(advice_document(report, language))
-    else:
-        print_advice(report, table_console(), language)
-
-
-def _require_factors(results: Results, given: Sequence[str]) -> None:
     for factor in given:
         if factor not in results.factors:
             hint = did_you_mean(factor, results.factors)
             raise InputError(f"{results.study_name} has no factor '{factor}': {hint}")
+    report = advice_report(costs, results.factors, need, _currency(costs, budget), given)
+    if epochs is not None:
+        report = replace(report, remarks=(epochs_remark(epochs), *report.remarks))
+    if as_json:
+        print_json(advice_document(report, language))
+    else:
+        print_advice(report, table_console(), language)
 
 
 def _currency(costs: Costing, budget: Amount | None) -> str | None:

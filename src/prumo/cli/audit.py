@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +14,12 @@ from prumo.exit_codes import ExitCode
 from prumo.foreign.audit import Judgement
 from prumo.foreign.claims import load_claims
 from prumo.report.audit import audit_document, audit_results, print_audit
-from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.run.execution import default_results
 from prumo.study import load
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
 
 
 @click.command(
@@ -33,7 +36,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     claims_file: Path,
     folder: Path | None,
     confidence: float,
-    tag: str,
+    language: Language,
     *,
     as_json: bool,
 ) -> None:
@@ -48,19 +51,14 @@ def command(  # noqa: PLR0913 (one argument per option)
     Exit codes: 0 all claims agree, 1 some do not, 2 bad input.
     """
     claims = load_claims(claims_file)
-    language = language_of(tag)
-    audited = audit_results(Results(_results_path(study, folder)), claims, confidence)
+    if study.is_file():
+        study = folder or default_results(load(study))
+    elif folder is not None:
+        raise click.UsageError("FOLDER goes with a study's file; RESULTS is a folder already.")
+    audited = audit_results(Results(study), claims, confidence)
     if as_json:
         print_json(audit_document(audited, language))
     else:
         print_audit(audited, confidence, language, table_console())
     if any(item.judgement is not Judgement.AGREES for item in audited):
         sys.exit(ExitCode.FINDINGS)
-
-
-def _results_path(study: Path, folder: Path | None) -> Path:
-    if study.is_file():
-        return folder or default_results(load(study))
-    if folder is not None:
-        raise click.UsageError("FOLDER goes with a study's file; RESULTS is a folder already.")
-    return study

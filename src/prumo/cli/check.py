@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.cli.options import load_study, scale_option
+from prumo.cli.options import load_study, results_option, scale_option
 from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
 from prumo.exit_codes import ExitCode
@@ -20,9 +20,6 @@ from prumo.run.equality import check_equality
 from prumo.run.execution import default_results
 from prumo.run.workloads import open_workload
 from prumo.study import Training
-
-if TYPE_CHECKING:
-    from prumo.study import Study
 
 
 @click.command(
@@ -37,12 +34,7 @@ if TYPE_CHECKING:
     help="Check this framework instead of the study's; repeatable.",
 )
 @scale_option
-@click.option(
-    "--results",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Folder for equality.json.  [default: results/NAME]",
-)
+@results_option("Folder for equality.json.  [default: results/NAME]")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON.")
 def command(
     study_file: Path,
@@ -62,7 +54,15 @@ def command(
     compared between two frameworks, 2 bad input.
     """
     study = load_study(study_file, scale)
-    _require_checkable(study, frameworks)
+    if not isinstance(study.workload, Training):
+        raise InputError(
+            f"{study.name} does not compare frameworks; only trainings can be checked, "
+            f"of the kind `training` and not `{study.workload.kind}`"
+        )
+    for name in frameworks:
+        # A name that is no framework is refused; one that cannot be had here is in the table.
+        with suppress(UnavailableError):
+            find_framework(name)
     folder = ResultsFolder((results or default_results(study)).absolute())
     folder.create()
     with folder.locked(), shown_progress() as progress:
@@ -77,21 +77,3 @@ def command(
     to_compare = any(len(set(names)) > 1 for names in wanted.values())
     if not equality.holds or (to_compare and not compared_networks(equality)):
         sys.exit(ExitCode.FINDINGS)
-
-
-def _require_checkable(study: Study, frameworks: tuple[str, ...]) -> None:
-    if not isinstance(study.workload, Training):
-        raise InputError(
-            f"{study.name} does not compare frameworks; only trainings can be checked, "
-            f"of the kind `training` and not `{study.workload.kind}`"
-        )
-    for name in frameworks:
-        _require_known(name)
-
-
-def _require_known(framework: str) -> None:
-    """Refuse a name that is no framework; one that cannot be had here is told in the table."""
-    try:
-        find_framework(framework)
-    except UnavailableError:
-        return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,10 @@ from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
 from prumo.report.file import write_file
-from prumo.report.language import language as language_of
 from prumo.results.tables import Results
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
 
@@ -40,7 +43,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     metric: str | None,
     against: str | None,
     confidence: float,
-    tag: str,
+    language: Language,
     csv_path: str | None,
     *,
     bootstrap: bool,
@@ -62,6 +65,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     elif csv_path is not None:
         write_file(Path(csv_path), answer_table(answer).write_csv())
     if as_json:
-        print_json(answer_document(answer, language_of(tag)))
+        print_json(answer_document(answer, language))
     elif csv_path != STANDARD_OUTPUT:
-        print_answer(answer, table_console(), language_of(tag))
+        print_answer(answer, table_console(), language)

@@ -13,7 +13,7 @@ from prumo.files import json_text
 from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
     from rich.status import Status
@@ -40,6 +40,24 @@ def table_console() -> Console:
 def print_json(content: object, *, one_line: bool = False) -> None:
     """Print a document for programs; one line where several documents follow one another."""
     click.echo(json_text(content, indent=None if one_line else 1))
+
+
+def print_columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table as plain text, its cells one below the other."""
+    table = [heads, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def levels_text(factors: Mapping[str, object]) -> str:
+    """The levels of a run in a line.
+
+    >>> levels_text({"network": "rede1", "batch_size": 32})
+    'network=rede1 batch_size=32'
+    """
+    return " ".join(f"{name}={level}" for name, level in factors.items())
 
 
 @contextmanager

@@ -12,22 +12,20 @@ from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import (
     billing_options,
     confidence_option,
-    exchange_of,
     exchange_options,
     language_option,
     purchase_option,
-    settings_with,
 )
 from prumo.errors import InputError
 from prumo.money.cost import cost_settings, costing, in_folder
-from prumo.money.price import Purchase
 from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
 from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
-from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from prumo.money.billing import Exchange
+    from prumo.money.price import Purchase
+    from prumo.report.language import Language
 
 
 @click.command(
@@ -64,17 +62,13 @@ if TYPE_CHECKING:
 def command(  # noqa: PLR0913 (one argument per option)
     folder: Path,
     prices: tuple[str, ...],
-    purchase: str | None,
-    currency: str | None,
-    rate: float | None,
-    rate_date: datetime | None,
-    setup: bool,
-    idle: float | None,
-    rental: str | None,
+    purchase: Purchase | None,
+    exchange: Exchange | None,
+    billing: dict[str, object],
     grid: float | None,
     watts_per_core: float | None,
     confidence: float,
-    tag: str,
+    language: Language,
     as_csv: bool,
     as_json: bool,
 ) -> None:
@@ -88,16 +82,13 @@ def command(  # noqa: PLR0913 (one argument per option)
     if as_csv and as_json:
         raise click.UsageError("--csv and --json both want standard output; give one.")
     results = Results(folder)
-    language = language_of(tag)
-    settings = settings_with(cost_settings(results), setup=setup, idle=idle, rental=rental)
-    if grid is not None:
-        settings = settings.model_copy(update={"grid_grams_per_kwh": grid})
-    if watts_per_core is not None:
-        settings = settings.model_copy(update={"watts_per_core": watts_per_core})
-    asked = asked_rates(results, prices, Purchase(purchase) if purchase else None)
+    energy = {"grid_grams_per_kwh": grid, "watts_per_core": watts_per_core}
+    given = {name: value for name, value in energy.items() if value is not None}
+    settings = cost_settings(results).model_copy(update=billing | given)
+    asked = asked_rates(results, prices, purchase)
     if not prices and not any(asked.values()):
         raise InputError(no_prices(results))
-    exchange = exchange_of(currency, rate, rate_date) or kept_exchange(results)
+    exchange = exchange or kept_exchange(results)
     day = pricing_day(results, is_kept=not prices and purchase is None)
     reports = [
         cost_report(

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_json, shown_progress
+from prumo.cli.console import print_columns, print_json, shown_progress
 from prumo.exit_codes import ExitCode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.datasets.download import Known
     from prumo.datasets.preparation import Prepared
     from prumo.datasets.study_data import Examination
 
@@ -90,7 +89,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 
     found = examine(path, dataset)
     if as_json:
-        print_json(found.as_json())
+        print_json(asdict(found))
     else:
         for line in _examination_lines(found):
             click.echo(line)
@@ -113,12 +112,21 @@ def listing(as_json: bool) -> None:
         }
         print_json(content)
         return
-    rows = [_known_row(found) for found in known]
-    _print_table(["known", "images", "shape", "classes", "home page"], rows)
+    rows = [
+        [
+            found.name,
+            str(found.images),
+            f"{found.channels} x {found.image_size} x {found.image_size}",
+            str(found.classes),
+            found.home or "",
+        ]
+        for found in known
+    ]
+    print_columns(["known", "images", "shape", "classes", "home page"], rows)
     click.echo()
     if prepared:
         heads = ["prepared", "data set", "images", "shape", "size", "created", "from"]
-        _print_table(heads, [_prepared_row(found) for found in prepared])
+        print_columns(heads, map(_prepared_row, prepared))
     else:
         click.echo("nothing is prepared yet; `prumo run` does it when a study names a folder")
 
@@ -149,7 +157,10 @@ def _examination_lines(found: Examination) -> list[str]:
     classes = f"{found.class_count} classes" + (f" ({without} without images)" if without else "")
     lines = [f"{found.path}: {found.kind}, {found.images} images, {classes}"]
     lines += _shape_lines(found.shapes)
-    lines += [f"  class {name}: {count} images" for name, count in _cut(found.classes)]
+    counts = list(found.classes.items())
+    lines += [f"  class {name}: {count} images" for name, count in counts[:_SHOWN_LINES]]
+    if rest := counts[_SHOWN_LINES:]:
+        lines.append(f"  class … {len(rest)} more: {sum(count for _, count in rest)} images")
     lines += [f"problem: {problem}" for problem in found.problems[:_SHOWN_LINES]]
     if len(found.problems) > _SHOWN_LINES:
         lines.append(f"and {len(found.problems) - _SHOWN_LINES} problems more; --json has all")
@@ -176,20 +187,6 @@ def _span(lengths: Sequence[int]) -> str:
     return str(least) if least == most else f"{least}..{most}"
 
 
-def _cut(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """The first lines of a long list, and how many images the rest has."""
-    items = list(counts.items())
-    rest = items[_SHOWN_LINES:]
-    if not rest:
-        return items
-    return [*items[:_SHOWN_LINES], (f"… {len(rest)} more", sum(count for _, count in rest))]
-
-
-def _known_row(found: Known) -> list[str]:
-    shape = f"{found.channels} x {found.image_size} x {found.image_size}"
-    return [found.name, str(found.images), shape, str(found.classes), found.home or ""]
-
-
 def _prepared_row(found: Prepared) -> list[str]:
     subset = "" if found.only_class is None else f" of class {found.only_class}"
     return [
@@ -201,10 +198,3 @@ def _prepared_row(found: Prepared) -> list[str]:
         found.created,
         found.source,
     ]
-
-
-def _print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    for row in (heads, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        click.echo("  ".join(cells).rstrip())

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from prumo.cli.console import print_json
-from prumo.cli.options import exchange_of, exchange_options, language_option, purchase_option
+from prumo.cli.options import earlier_option, exchange_options, language_option, purchase_option
 from prumo.errors import InputError, UnavailableError, did_you_mean
 from prumo.forecast.estimate import Training, estimate
-from prumo.money.billing import rate_of
+from prumo.money.billing import Exchange, rate_of
 from prumo.money.catalog import load_catalog
 from prumo.money.price import Purchase
-from prumo.report.cost_notes import age_notes
+from prumo.report.cost_sentences import age_notes
 from prumo.report.forecast import estimate_sentences
-from prumo.report.language import language as language_of
 from prumo.results.tables import Results
 from prumo.study.network import find_network
 from prumo_worker.data import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
+
+if TYPE_CHECKING:
+    from prumo.report.language import Language
 
 
 @click.command(
@@ -48,14 +51,7 @@ from prumo_worker.recipe import Recipe
 @click.option(
     "--precision", type=click.Choice(["fp32", "bf16", "fp16"]), default="fp32", show_default=True
 )
-@click.option(
-    "--from",
-    "earlier",
-    multiple=True,
-    metavar="RESULTS",
-    type=click.Path(path_type=Path),
-    help="Results measured on this kind of machine; repeatable.",
-)
+@earlier_option("Results measured on this kind of machine; repeatable.")
 @purchase_option
 @exchange_options
 @language_option
@@ -72,11 +68,9 @@ def command(  # noqa: PLR0913 (each option is an argument)
     framework: str,
     precision: str,
     earlier: tuple[Path, ...],
-    purchase: str | None,
-    currency: str | None,
-    rate: float | None,
-    rate_date: datetime | None,
-    tag: str,
+    purchase: Purchase | None,
+    exchange: Exchange | None,
+    language: Language,
     as_json: bool,
 ) -> None:
     """Estimate how long one training takes on a machine, what it costs, and how certain that is.
@@ -92,9 +86,8 @@ def command(  # noqa: PLR0913 (each option is an argument)
     training = Training(net, images or card.images, batch_size, epochs, framework, precision)
     if batch_size > training.images:
         raise InputError(f"a batch size of {batch_size} is more than {training.images} images")
-    bought = Purchase(purchase or Purchase.ON_DEMAND)
+    bought = purchase or Purchase.ON_DEMAND
     price = load_catalog().cheapest(machine, region, bought)
-    exchange = exchange_of(currency, rate, rate_date)
     told = estimate(training, price, rate_of(price, bought), [Results(path) for path in earlier])
     if told is None:
         raise UnavailableError(
@@ -104,7 +97,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     sentences = estimate_sentences(training, price, told, exchange)
     if told.rate is not None:
         sentences += age_notes({price.name: told.rate}, datetime.now(UTC).date())
-    said = [language_of(tag).say(sentence) for sentence in sentences]
+    said = [language.say(sentence) for sentence in sentences]
     if as_json:
         document = {
             "machine": price.name,

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import click
 
-NO_MODULES: Mapping[str, str] = {}
 APPLICATIONS = "Applications"
 _Command = TypeVar("_Command", bound=click.Command)
 
@@ -39,13 +38,13 @@ class LazyGroup(click.Group):
         *arguments: Any,  # noqa: ANN401 (as click's own)
         package: str,
         summaries: Mapping[str, str],
-        modules: Mapping[str, str] = NO_MODULES,
+        modules: Mapping[str, str] | None = None,
         **options: Any,  # noqa: ANN401 (as click's own)
     ) -> None:
         super().__init__(*arguments, **options)
         self._package = package
         self._summaries = summaries
-        self._modules = modules
+        self._modules = modules or {}
         """Of commands that are no `command` in a module of their own name: MODULE[:VARIABLE]."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from prumo.cli.console import print_json
+from prumo.cli.console import levels_text, print_json
 from prumo.foreign.logs import KINDS, import_logs
 from prumo.foreign.table_import import import_tables
 from prumo.foreign.table_mapping import load_mapping
@@ -61,7 +61,7 @@ def _importer(kind_name: str) -> click.Command:
             print_json([record.model_dump(mode="json") for record in records])
             return
         for record in records:
-            levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
+            levels = levels_text(record.factors)
             found = f"  {', '.join(record.anomalies)}" if record.anomalies else ""
             click.echo(f"{record.run}  {record.verdict.value}  {levels}{found}")
         click.echo(f"report with:  prumo report {results}")
@@ -69,7 +69,7 @@ def _importer(kind_name: str) -> click.Command:
     return importer
 
 
-@click.command(
+@command.command(
     "csv",
     epilog=(
         "Example:  prumo import csv studies/ufrgs-serverless/mapping.yaml downloads/serverless "
@@ -119,6 +119,5 @@ def import_csv(
     click.echo(f"report with:  prumo report {into}")
 
 
-command.add_command(import_csv)
 for _name in KINDS:
     command.add_command(_importer(_name))

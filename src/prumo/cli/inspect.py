@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,8 +12,9 @@ from rich.table import Table
 
 from prumo.cli.console import print_json
 from prumo.machine.machine import inspect_machine, machine_facts
-from prumo.report.machine import Advice, Section, advise, describe
+from prumo.report.machine import advise, describe
 
+Sections = dict[str, list[tuple[str, str]]]
 ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
 
 
@@ -28,38 +30,40 @@ ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
 def command(as_json: bool, path: Path, quick: bool) -> None:
     """Show this machine, its limits and its noise, with advice for measuring on it."""
     machine = machine_facts(path) if quick else inspect_machine(path)
-    advice = advise(machine)
+    advice = [
+        {"warning": warning.key, "seen": str(seen), "advice": str(warning.advice)}
+        for warning, seen in advise(machine).items()
+    ]
     if as_json:
-        told = {**machine.as_dict(), "advice": [each.as_dict() for each in advice]}
-        print_json(told)
+        print_json({**asdict(machine), "advice": advice})
     elif (console := Console()).is_terminal:
         _print_tables(console, describe(machine), advice)
     else:
         _print_plain(describe(machine), advice)
 
 
-def _print_tables(console: Console, sections: list[Section], advice: list[Advice]) -> None:
-    for section in sections:
-        table = Table(title=section.title, title_justify="left", show_header=False, min_width=60)
+def _print_tables(console: Console, sections: Sections, advice: list[dict[str, str]]) -> None:
+    for title, rows in sections.items():
+        table = Table(title=title, title_justify="left", show_header=False, min_width=60)
         table.add_column(style="cyan", no_wrap=True, min_width=20)
         table.add_column(overflow="fold")
-        for label, value in section.rows:
+        for label, value in rows:
             table.add_row(label, escape(value))
         console.print(table)
     for each in advice:
-        seen, text = escape(each.seen), escape(each.text)
+        seen, text = escape(each["seen"]), escape(each["advice"])
         console.print(f"[yellow]![/yellow] [bold]{seen}[/bold]. {text}", highlight=False)
     if not advice:
         console.print(f"[green]✓[/green] {ALL_CLEAR}")
 
 
-def _print_plain(sections: list[Section], advice: list[Advice]) -> None:
-    for section in sections:
-        click.echo(section.title)
-        for label, value in section.rows:
+def _print_plain(sections: Sections, advice: list[dict[str, str]]) -> None:
+    for title, rows in sections.items():
+        click.echo(title)
+        for label, value in rows:
             click.echo(f"  {label}: {value}")
         click.echo()
     for each in advice:
-        click.echo(f"! {each.seen}. {each.text}")
+        click.echo(f"! {each['seen']}. {each['advice']}")
     if not advice:
         click.echo(ALL_CLEAR)

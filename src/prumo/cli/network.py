@@ -13,12 +13,11 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.study.network import find_network, network_account
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.catalog import CATALOG
-from prumo_worker.networks.layer import describe
+from prumo_worker.networks.operation import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from prumo_worker.networks import Network
 
 _NUMBERS = ("classes", "parameters", "GFLOPs", "FLOPs")
 
@@ -84,25 +83,19 @@ def show(  # noqa: PLR0913 (one for each option)
     net = find_network(network, image_size, channels, classes)
     account = network_account(net)
     if framework:
-        account["check"] = _checked(net, framework)
+        from prumo.run.equality import build  # noqa: PLC0415 (only a check starts workers)
+
+        with shown_progress() as progress:
+            answer = build(net, framework, progress)
+        figures = ("version", "parameters", "loss", "loss_after")
+        account["check"] = {
+            "framework": framework,
+            **{figure: getattr(answer, figure) for figure in figures},
+        }
     if as_json:
         print_json(account)
     else:
         _print_account(account)
-
-
-def _checked(net: Network, framework: str) -> dict[str, Any]:
-    from prumo.run.equality import build  # noqa: PLC0415 (only a check starts workers)
-
-    with shown_progress() as progress:
-        answer = build(net, framework, progress)
-    return {
-        "framework": framework,
-        "version": answer.version,
-        "parameters": answer.parameters,
-        "loss": answer.loss,
-        "loss_after": answer.loss_after,
-    }
 
 
 def _print_account(account: dict[str, Any]) -> None:

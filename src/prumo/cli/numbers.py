@@ -19,23 +19,11 @@ class FiniteFloat(FloatParamType):
         ctx: click.Context | None,
     ) -> float:
         """The number, if it is one."""
-        return _finite(float(super().convert(value, param, ctx)), param, ctx)
+        number = float(super().convert(value, param, ctx))
+        if not isfinite(number):
+            raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
+        return number
 
 
-class FiniteFloatRange(click.FloatRange):
+class FiniteFloatRange(FiniteFloat, click.FloatRange):
     """A number in a range; click's own lets `nan` pass, which is neither below nor above it."""
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 (as in click)
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        """The number, if it is one of the range."""
-        return _finite(float(super().convert(value, param, ctx)), param, ctx)
-
-
-def _finite(number: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-    if not isfinite(number):
-        raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
-    return number

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,12 +19,10 @@ from prumo.study import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from typing import Any
 
-    from prumo.study import CostSettings, Study
-
-    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+    from prumo.report.language import Language
+    from prumo.study import Study
 
 
 # The `DEFAULT_CONFIDENCE` of statistics, without the import of SciPy in every command.
@@ -94,9 +94,17 @@ confidence_option = click.option(
 )
 
 
+def _language(context: click.Context, parameter: click.Parameter, tag: str) -> Language:
+    del context, parameter
+    from prumo.report.language import language  # noqa: PLC0415 (help needs no import)
+
+    return language(tag)
+
+
 language_option = click.option(
     "--lang",
-    "tag",
+    "language",
+    callback=_language,
     envvar="PRUMO_LANG",
     default="en",
     show_default=True,
@@ -108,61 +116,69 @@ language_option = click.option(
 purchase_option = click.option(
     "--purchase",
     type=click.Choice([purchase.value for purchase in Purchase]),
+    callback=lambda _context, _parameter, value: Purchase(value) if value else None,
     help="How the machines are bought: on demand or spot.",
 )
 
 
 def exchange_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Amounts in another currency as well, at a dated rate."""
-    options: list[Decorator] = [
-        click.option(
-            "--rate-date",
-            type=click.DateTime(["%Y-%m-%d"]),
-            metavar="DATE",
-            help="Date of the exchange rate, such as 2026-11-14.",
-        ),
-        click.option(
-            "--rate",
-            type=exchange_rate,
-            metavar="RATE",
-            help="Price of one USD, such as 5.40.",
-        ),
-        click.option(
-            "--currency", metavar="CODE", help="Show amounts in this currency too, such as BRL."
-        ),
-    ]
-    for option in options:
-        command = option(command)
-    return command
+    """Amounts in another currency as well, at a dated rate: the command gets an `exchange`."""
+
+    @click.option(
+        "--currency", metavar="CODE", help="Show amounts in this currency too, such as BRL."
+    )
+    @click.option(
+        "--rate", type=exchange_rate, metavar="RATE", help="Price of one USD, such as 5.40."
+    )
+    @click.option(
+        "--rate-date",
+        type=click.DateTime(["%Y-%m-%d"]),
+        metavar="DATE",
+        help="Date of the exchange rate, such as 2026-11-14.",
+    )
+    @wraps(command)
+    def with_exchange(
+        *, currency: str | None, rate: float | None, rate_date: datetime | None, **options: object
+    ) -> object:
+        return command(exchange=_exchange(currency, rate, rate_date), **options)
+
+    return with_exchange
 
 
 def billing_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What of a run is paid for, instead of what the study says."""
-    options: list[Decorator] = [
-        click.option(
-            "--rental",
-            type=click.Choice(["own", "shared"]),
-            help="shared: a run is part of a longer rental and pays for its exact time; own: every "
-            "run rents its own machine, so the provider's minimum and rounding apply each time.  "
-            "[default: the study's setting, or shared]",
-        ),
-        click.option(
-            "--idle",
-            type=duration,
-            metavar="TIME",
-            help="Idle time billed with every run, such as 10min.",
-        ),
-        click.option("--setup", is_flag=True, help="Bill the whole process, including set-up."),
-    ]
-    for option in options:
-        command = option(command)
-    return command
+    """What of a run is paid for: the command gets what changes in the study's `billing`."""
+
+    @click.option("--setup", is_flag=True, help="Bill the whole process, including set-up.")
+    @click.option(
+        "--idle",
+        type=duration,
+        metavar="TIME",
+        help="Idle time billed with every run, such as 10min.",
+    )
+    @click.option(
+        "--rental",
+        type=click.Choice(["own", "shared"]),
+        help="shared: a run is part of a longer rental and pays for its exact time; own: every "
+        "run rents its own machine, so the provider's minimum and rounding apply each time.  "
+        "[default: the study's setting, or shared]",
+    )
+    @wraps(command)
+    def with_billing(
+        *, setup: bool, idle: float | None, rental: str | None, **options: object
+    ) -> object:
+        billing: dict[str, object] = {"setup": True, "metric": None} if setup else {}
+        if idle is not None:
+            billing["idle_seconds"] = idle
+        if rental is not None:
+            billing["rental"] = rental
+        return command(billing=billing, **options)
+
+    return with_billing
 
 
-def exchange_of(
+def _exchange(
     currency: str | None, rate: float | None, rate_date: datetime | None
 ) -> Exchange | None:
-    """The exchange that the three options say together."""
     if currency is None and rate is None and rate_date is None:
         return None
     if currency is None or rate is None or rate_date is None:
@@ -180,16 +196,16 @@ def exchange_of(
     return exchange
 
 
-def settings_with(
-    settings: CostSettings, *, setup: bool, idle: float | None, rental: str | None
-) -> CostSettings:
-    """The study's settings with what the options change."""
-    changes: dict[str, object] = {"setup": True, "metric": None} if setup else {}
-    if idle is not None:
-        changes["idle_seconds"] = idle
-    if rental is not None:
-        changes["rental"] = rental
-    return settings.model_copy(update=changes)
+def results_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The results folder of a study that is not in its usual place."""
+    path = click.Path(path_type=Path)
+    return click.option("--results", metavar="FOLDER", type=path, help=text)
+
+
+def earlier_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Results folders to learn from."""
+    path = click.Path(path_type=Path)
+    return click.option("--from", "earlier", multiple=True, metavar="RESULTS", type=path, help=text)
 
 
 scale_option = click.option(

@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.cli.options import language_option, load_study, scale_option
+from prumo.cli.options import (
+    earlier_option,
+    language_option,
+    load_study,
+    results_option,
+    scale_option,
+)
 from prumo.report.plan import plan_document, print_plan, print_plan_csv
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
+    from prumo.report.language import Language
     from prumo.run.events import Event
-    from prumo.study import Study
 
 
 @click.command(
@@ -31,14 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--forecast", is_flag=True, help="Forecast how long the study takes and what it costs."
 )
-@click.option(
-    "--from",
-    "earlier",
-    multiple=True,
-    metavar="RESULTS",
-    type=click.Path(path_type=Path),
-    help="With --forecast: learn from this results folder; repeatable.",
-)
+@earlier_option("With --forecast: learn from this results folder; repeatable.")
 @click.option(
     "--probe",
     "probes",
@@ -47,12 +46,7 @@ if TYPE_CHECKING:
     help="With --forecast: number of scenarios to try for a few steps.",
 )
 @click.option("--no-probe", is_flag=True, help="With --forecast: use earlier results only.")
-@click.option(
-    "--results",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="With --forecast: folder for forecast.json.  [default: results/NAME]",
-)
+@results_option("With --forecast: folder for forecast.json.  [default: results/NAME]")
 @language_option
 def command(  # noqa: PLR0913 (each option is an argument)
     study_file: Path,
@@ -65,7 +59,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
     probes: int | None,
     no_probe: bool,
     results: Path | None,
-    tag: str,
+    language: Language,
 ) -> None:
     """Show the scenarios of STUDY and how many runs they need.
 
@@ -81,48 +75,33 @@ def command(  # noqa: PLR0913 (each option is an argument)
     if probes and no_probe:
         raise click.UsageError("choose --probe or --no-probe")
     study = load_study(study_file, scale)
-    if forecast:
-        sources = earlier, 0 if no_probe else probes
-        _show_outlook(study, results, sources, tag, as_json=as_json, show_all=show_all)
-    elif as_csv:
+    if as_csv:
         print_plan_csv(study)
-    elif as_json:
+    elif as_json and not forecast:
         print_json(plan_document(study))
-    else:
+    elif not forecast:
         print_plan(study, show_all=show_all)
-
-
-def _show_outlook(  # noqa: PLR0913 (as many as the options of the command)
-    study: Study,
-    results: Path | None,
-    sources: tuple[tuple[Path, ...], int | None],
-    tag: str,
-    *,
-    as_json: bool,
-    show_all: bool,
-) -> None:
-    """Make the forecast of a study, or compare the one that is there, and print it."""
-    # NumPy and the executor are slow to import, and only a forecast needs them.
-    from prumo.forecast.document import FORECAST_FILE  # noqa: PLC0415
-    from prumo.forecast.study_forecast import Sources, outlook  # noqa: PLC0415
-    from prumo.report.language import language as language_of  # noqa: PLC0415
-    from prumo.report.outlook import outlook_document, print_outlook  # noqa: PLC0415
-    from prumo.run.execution import default_results  # noqa: PLC0415
-
-    language = language_of(tag)
-    folder = results or default_results(study)
-    file = folder / FORECAST_FILE
-    with shown_progress() as progress:
-        found = outlook(study, folder, Sources(*sources), partial(_show_event, progress))
-    if as_json:
-        print_json(outlook_document(found, file, language))
     else:
-        print_outlook(found, file, table_console(), language, show_all=show_all)
+        # NumPy and the executor are slow to import, and only a forecast needs them.
+        from prumo.forecast.document import FORECAST_FILE  # noqa: PLC0415
+        from prumo.forecast.study_forecast import Sources, outlook  # noqa: PLC0415
+        from prumo.report.outlook import outlook_document, print_outlook  # noqa: PLC0415
+        from prumo.run.execution import default_results  # noqa: PLC0415
+
+        folder = results or default_results(study)
+        sources = Sources(earlier, 0 if no_probe else probes)
+        with shown_progress() as progress:
+            found = outlook(study, folder, sources, partial(_show_event, progress))
+        if as_json:
+            print_json(outlook_document(found, folder / FORECAST_FILE, language))
+        else:
+            file = folder / FORECAST_FILE
+            print_outlook(found, file, table_console(), language, show_all=show_all)
 
 
 def _show_event(progress: Progress, event: Event) -> None:
     """Pass what an execution reports on to a progress on standard error."""
-    from prumo.run.events import Activity, Remark  # noqa: PLC0415 (as above)
+    from prumo.run.events import Activity, Remark  # noqa: PLC0415 (only a forecast needs it)
 
     match event:
         case Remark(text):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, date, datetime
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -58,21 +61,34 @@ _limit = click.option(
     show_default=True,
     help="Maximum number of rows; 0 shows all.",
 )
-_form = click.option(
-    "--from",
-    "source",
-    type=click.Choice(PRICE_SOURCES.names()),
-    help="Kind of price list.  [default: recognised from the start of FILE]",
-)
-_provider_of_file = click.option(
-    "--provider", default="", help="Provider of the prices, if the file does not say."
-)
-_as_of = click.option(
-    "--as-of",
-    type=click.DateTime(["%Y-%m-%d"]),
-    metavar="DATE",
-    help="Date of the prices, if the file does not say.",
-)
+
+
+def _origin_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a file of prices may leave open: the command gets its `source` and its `origin`."""
+
+    @click.option(
+        "--from",
+        "source",
+        type=click.Choice(PRICE_SOURCES.names()),
+        help="Kind of price list.  [default: recognised from the start of FILE]",
+    )
+    @click.option(
+        "--provider", default="", help="Provider of the prices, if the file does not say."
+    )
+    @click.option(
+        "--as-of",
+        type=click.DateTime(["%Y-%m-%d"]),
+        metavar="DATE",
+        help="Date of the prices, if the file does not say.",
+    )
+    @wraps(command)
+    def with_origin(
+        *, source: str | None, provider: str, as_of: datetime | None, **options: object
+    ) -> object:
+        origin = Origin(provider, as_of.date() if as_of else None)
+        return command(source=source or "", origin=origin, **options)
+
+    return with_origin
 
 
 @click.group(epilog=EPILOG)
@@ -115,31 +131,17 @@ def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
 @click.option("--currency", default="USD", show_default=True, help="Only prices in this currency.")
 @_limit
 @_json
-def find_prices(  # noqa: PLR0913 (one for each option)
-    gpu: str,
-    maximum: float | None,
-    provider: str,
-    region: str,
-    vcpus: float | None,
-    memory_gib: float | None,
+def find_prices(
+    *,
     spot: bool,
     kind: str | None,
-    currency: str,
     limit: int,
     as_json: bool,
+    **wanted: Any,  # noqa: ANN401 (the other options are named as the fields of a search)
 ) -> None:
     """Find machines and services, the cheapest first."""
-    search = Search(
-        gpu=gpu,
-        maximum=maximum,
-        provider=provider,
-        region=region,
-        vcpus=vcpus,
-        memory_gib=memory_gib,
-        purchase=Purchase.SPOT if spot else Purchase.ON_DEMAND,
-        kind=Kind(kind) if kind else None,
-        currency=currency,
-    )
+    purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
+    search = Search(**wanted, purchase=purchase, kind=Kind(kind) if kind else None)
     prices = load_catalog().prices
     found = find(prices, search)
     if as_json:
@@ -148,7 +150,7 @@ def find_prices(  # noqa: PLR0913 (one for each option)
         print_prices(found, limit, table_console())
         if others := other_currencies(prices, search):
             left_out = " and ".join(others)
-            click.echo(f"amounts in {left_out} are left out by --currency {currency}")
+            click.echo(f"amounts in {left_out} are left out by --currency {search.currency}")
 
 
 @command.command(
@@ -174,9 +176,7 @@ def show(name: str, region: str, as_json: bool) -> None:
 
 @command.command("lint", epilog="Example:  prumo price lint gcp/vms.csv --as-of 2026-11-14")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(path_type=Path))
-@_form
-@_provider_of_file
-@_as_of
+@_origin_options
 @click.option(
     "--max-age",
     "max_age_days",
@@ -187,13 +187,8 @@ def show(name: str, region: str, as_json: bool) -> None:
     help="Age from which a price is stale.",
 )
 @_json
-def lint_prices(  # noqa: PLR0913 (one for each option)
-    files: tuple[Path, ...],
-    source: str | None,
-    provider: str,
-    as_of: datetime | None,
-    max_age_days: int,
-    as_json: bool,
+def lint_prices(
+    files: tuple[Path, ...], source: str, origin: Origin, max_age_days: int, as_json: bool
 ) -> None:
     """Report what is wrong or doubtful in FILE, or in the catalog.
 
@@ -205,7 +200,7 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
     """
     today = _today()
     if files:
-        prices = read_files(files, source or "", Origin(provider, _day(as_of)))
+        prices = read_files(files, source, origin)
         own, shipped = lint(prices, today, max_age_days), []
         count, title = len(prices), ", ".join(file.name for file in files)
     else:
@@ -233,24 +228,16 @@ def lint_prices(  # noqa: PLR0913 (one for each option)
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@_form
-@_provider_of_file
-@_as_of
+@_origin_options
 @_json
-def import_prices(
-    files: tuple[Path, ...],
-    source: str | None,
-    provider: str,
-    as_of: datetime | None,
-    as_json: bool,
-) -> None:
+def import_prices(files: tuple[Path, ...], source: str, origin: Origin, as_json: bool) -> None:
     """Import prices from FILE... into your own catalog.
 
     Reads SkyPilot's catalogs (vms.csv), offer files of the AWS price list (JSON or CSV), pages
     of the Azure Retail Prices API (JSON), plain tables (CSV), and what installed plug-ins can
     read. Unusable rows are left out and reported.
     """
-    prices = read_files(files, source or "", Origin(provider, _day(as_of)))
+    prices = read_files(files, source, origin)
     intake = take_in(prices, ", ".join(map(str, files)), _today())
     if not intake.kept:
         raise InputError(no_usable_price(intake))
@@ -272,13 +259,11 @@ def import_prices(
     help="Source to ask.  [default: azure for azure, aws for sagemaker, otherwise skypilot]",
 )
 @_json
-def update(  # noqa: PLR0913 (one for each option)
-    providers: tuple[str, ...],
-    regions: tuple[str, ...],
-    skus: tuple[str, ...],
-    every_sku: bool,
+def update(
+    *,
     source: str | None,
     as_json: bool,
+    **wanted: Any,  # noqa: ANN401 (the other options are named as the fields of a request)
 ) -> None:
     """Fetch prices from public services; no account is needed.
 
@@ -286,7 +271,7 @@ def update(  # noqa: PLR0913 (one for each option)
     price list (EC2's is 300 MB per region, without spot prices) and SkyPilot's catalogs on
     GitHub. If a service fails, the known prices stay as they are.
     """
-    request = UpdateRequest(providers, regions, skus, every_sku, source or "")
+    request = UpdateRequest(**wanted, source=source or "")
     with shown_progress() as progress:
         outcomes = update_prices(request, progress, _today())
     failures = {outcome.provider: failure_of(outcome) for outcome in outcomes}
@@ -310,7 +295,3 @@ def update(  # noqa: PLR0913 (one for each option)
 
 def _today() -> date:
     return datetime.now(UTC).date()
-
-
-def _day(given: datetime | None) -> date | None:
-    return given.date() if given else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os.path import commonpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,12 +13,13 @@ from prumo.cli.options import confidence_option, language_option
 from prumo.report.content import assemble
 from prumo.report.file import write_file
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.language import language as language_of
 from prumo.report.render import LocalizedReport
 from prumo.results.tables import Results
 
+if TYPE_CHECKING:
+    from prumo.report.language import Language
+
 STANDARD_OUTPUT = "-"
-PAGE = "html"
 
 
 @click.command(epilog="Example:  prumo report results/demo --lang pt-BR --format latex --out paper")
@@ -55,7 +56,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     csv_path: str | None,
     metrics: tuple[str, ...],
     confidence: float,
-    tag: str,
+    language: Language,
     *,
     as_json: bool,
 ) -> None:
@@ -66,7 +67,6 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
-    language = language_of(tag)
     results = Results(folder)
     tables = assemble(results, metrics, confidence)
     report = LocalizedReport(results, tables, language)
@@ -76,7 +76,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     elif csv_path is not None:
         write_file(Path(csv_path), tables.summary.write_csv())
     if as_json:
-        print_json({**report.document(), **_paths(written)})
+        page = next((str(path) for path in written if path.suffix == ".html"), None)
+        print_json({**report.document(), "page": page, "files": list(map(str, written))})
     elif csv_path != STANDARD_OUTPUT:
         report.print(table_console())
         click.echo()
@@ -90,11 +91,6 @@ def _place(written: list[Path]) -> str:
     if len(written) == 1:
         return str(written[0])
     return f"{len(written)} files in {commonpath(path.parent for path in written)}"
-
-
-def _paths(written: list[Path]) -> dict[str, Any]:
-    page = next((str(path) for path in written if path.suffix == f".{PAGE}"), None)
-    return {"page": page, "files": list(map(str, written))}
 
 
 def _write(report: LocalizedReport, formats: tuple[str, ...], out: Path | None) -> list[Path]:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json
-from prumo.cli.options import exchange_of, exchange_options, purchase_option
+from prumo.cli.options import exchange_options, purchase_option
 from prumo.errors import InputError
 from prumo.money.cost import cost_settings
-from prumo.money.price import Purchase
 from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
-from prumo.report.cost_notes import age_notes
-from prumo.report.cost_sentences import exchange_message, rate_message
+from prumo.report.cost_sentences import age_notes, exchange_message, rate_message
 from prumo.results.folder import ResultsFolder
 from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
+
+    from prumo.money.billing import Exchange
+    from prumo.money.price import Purchase
 
 
 @click.command(
@@ -43,10 +43,8 @@ def command(  # noqa: PLR0913 (one argument per option)
     folder: Path,
     price: str | None,
     machines: tuple[str, ...],
-    purchase: str | None,
-    currency: str | None,
-    rate: float | None,
-    rate_date: datetime | None,
+    purchase: Purchase | None,
+    exchange: Exchange | None,
     as_json: bool,
 ) -> None:
     """Change the prices that the results folder RESULTS is computed with.
@@ -55,14 +53,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     changes only what they say. Reports use the prices kept here and never change them; earlier
     prices stay in prices.json.
     """
-    change = Repricing(
-        prices=({EVERY_MACHINE: price} if price else {}) | _named(machines),
-        purchase=Purchase(purchase) if purchase else None,
-        exchange=exchange_of(currency, rate, rate_date),
-    )
+    named = ({EVERY_MACHINE: price} if price else {}) | _named(machines)
     results = Results(folder)
     with ResultsFolder.existing(folder).locked():
-        prices = reprice(folder, results.study, change)
+        prices = reprice(folder, results.study, Repricing(named, purchase, exchange))
     if as_json:
         print_json(prices)
         return

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_json
-from prumo.cli.options import load_study, scale_option
+from prumo.cli.console import levels_text, print_json
+from prumo.cli.options import load_study, results_option, scale_option
 from prumo.exit_codes import ExitCode
-from prumo.files import json_text
 from prumo.forecast.document import expected_seconds
 from prumo.results.record import Verdict
 from prumo.run.events import (
@@ -37,17 +36,7 @@ if TYPE_CHECKING:
 
     from prumo.results.record import RunRecord
     from prumo.run.events import Listener
-    from prumo.study import Run
 
-EVENT_NAMES = {
-    StudyStarted: "study_started",
-    Remark: "remark",
-    Activity: "activity",
-    RunStarted: "run_started",
-    RunProgress: "run_advanced",
-    RunEnded: "run_ended",
-    StudyEnded: "study_ended",
-}
 MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTED: "■"}
 
 
@@ -55,12 +44,7 @@ MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTE
     epilog="Example:  prumo run study.yaml --only 'batch_size <= 64 and network == rede1'"
 )
 @click.argument("study_file", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option(
-    "--results",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Where run folders go.  [default: results/NAME, or results/NAME-SCALE]",
-)
+@results_option("Where run folders go.  [default: results/NAME, or results/NAME-SCALE]")
 @scale_option
 @click.option("--only", default="", metavar="RULE", help="Only scenarios for which RULE holds.")
 @click.option(
@@ -111,7 +95,11 @@ def command(  # noqa: PLR0913 (each option is an argument)
     selection = Selection(scenarios, only, replications, retry_failed)
     if dry_run:
         for run in missing_runs(study, folder, selection):
-            click.echo(_planned(run, as_json=as_json))
+            factors = dict(run.scenario.factors)
+            if as_json:
+                print_json({"event": "planned", "run": run.name, "factors": factors}, one_line=True)
+            else:
+                click.echo(f"{run.name}\t{levels_text(factors)}")
         return
     again = ["prumo", "run", str(study_file), "--results", str(folder)]
     again += ["--scale", scale] if scale else []
@@ -131,16 +119,6 @@ def command(  # noqa: PLR0913 (each option is an argument)
         sys.exit(ExitCode.INTERRUPTED)
     if any(Verdict(verdict).is_failure for verdict in ended.verdicts):
         sys.exit(ExitCode.FINDINGS)
-
-
-def _planned(run: Run, *, as_json: bool) -> str:
-    """A run that would be started, in a line."""
-    factors = dict(run.scenario.factors)
-    if as_json:
-        content = {"event": "planned", "run": run.name, "factors": factors}
-        return json_text(content, indent=None)
-    levels = " ".join(f"{name}={level}" for name, level in factors.items())
-    return f"{run.name}\t{levels}"
 
 
 @contextmanager
@@ -190,7 +168,7 @@ class PlainProgress:
             case RunStarted(run):
                 self._remaining.started(run)
             case RunEnded(record):
-                self._remaining.ended(record.run, record.scenario, _taught_seconds(record))
+                self._remaining.ended(record.run, record.scenario, record.wall_seconds or None)
                 self._print(f"[{self._remaining.done}/{self._remaining.total}] {_ending(record)}")
             case StudyEnded():
                 for line in _closing(event, self._again, self._results):
@@ -252,30 +230,29 @@ class JsonProgress:
 
 
 def _as_dict(event: Event) -> dict[str, object]:
+    content: dict[str, object]
     match event:
         case StudyStarted():
-            content: dict[str, object] = {
-                "study": event.study,
-                "results": str(event.results),
-                "kept": event.kept,
-                "pending": [run.name for run in event.pending],
-            }
-        case Remark(text) | Activity(text):
-            content = {"text": text}
+            pending = [run.name for run in event.pending]
+            content = {"study": event.study, "results": str(event.results), "kept": event.kept}
+            name, content = "study_started", content | {"pending": pending}
+        case Remark(text):
+            name, content = "remark", {"text": text}
+        case Activity(text):
+            name, content = "activity", {"text": text}
         case RunStarted(run):
-            content = {"run": run.name, "factors": dict(run.scenario.factors)}
+            factors = dict(run.scenario.factors)
+            name, content = "run_started", {"run": run.name, "factors": factors}
         case RunProgress(run, done, epochs):
             content = {"run": run.name, "epochs_done": done, "epochs": epochs}
+            name = "run_advanced"
         case RunEnded(record):
             fields = {"run", "verdict", "reason", "wall_seconds", "metrics"}
-            content = record.model_dump(mode="json", include=fields)
+            name, content = "run_ended", record.model_dump(mode="json", include=fields)
         case StudyEnded():
-            content = {
-                "results": str(event.results),
-                "verdicts": event.verdicts,
-                "interrupted": event.interrupted,
-            }
-    return {"event": EVENT_NAMES[type(event)], **content}
+            content = {"verdicts": event.verdicts, "interrupted": event.interrupted}
+            name, content = "study_ended", {"results": str(event.results), **content}
+    return {"event": name, **content}
 
 
 def _beginning(event: StudyStarted) -> str:
@@ -285,9 +262,8 @@ def _beginning(event: StudyStarted) -> str:
 
 
 def _ending(record: RunRecord) -> str:
-    levels = " ".join(f"{name}={level}" for name, level in record.factors.items())
     mark = MARKS.get(record.verdict, "✗")
-    text = f"{mark} {record.run}  {record.verdict.value}  {levels}"
+    text = f"{mark} {record.run}  {record.verdict.value}  {levels_text(record.factors)}"
     if record.wall_seconds:
         text += f"  {_clock(record.wall_seconds)}"
     return f"{text}  {record.reason}" if record.reason else text
@@ -303,10 +279,6 @@ def _closing(event: StudyEnded, again: str, results: Path) -> Iterator[str]:
     if any(Verdict(verdict).is_failure for verdict in event.verdicts):
         yield f"try failed ones again with:  {again} --retry-failed"
     yield f"report with:  prumo report {results}"
-
-
-def _taught_seconds(record: RunRecord) -> float | None:
-    return record.wall_seconds or None
 
 
 def _clock(seconds: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_json, shown_progress
+from prumo.cli.console import print_columns, print_json, shown_progress
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure, study_requests
 from prumo.environments.store import environments, remove
@@ -52,48 +52,36 @@ def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool
         if not found and not as_json:
             click.echo("no environments yet; `prumo setup pytorch` makes one")
     elif removing:
-        _remove(names, as_json=as_json)
+        if names == ("all",):
+            names = tuple(environment.name for environment in environments())
+        removed = [remove(name) for name in names]
+        if as_json:
+            print_json({"removed": [environment.as_json() for environment in removed]})
+            return
+        for environment in removed:
+            click.echo(f"removed {environment.name} ({_megabytes(environment)})")
     else:
-        _set_up(names, as_json=as_json)
-
-
-def _set_up(names: Sequence[str], *, as_json: bool) -> None:
-    requests = {request.name: request for name in names for request in _requests(name)}
-    with shown_progress() as progress:
-        made = [ensure(request, progress) for request in requests.values()]
-    _print(made, as_json=as_json)
+        requests = {request.name: request for name in names for request in _requests(name)}
+        with shown_progress() as progress:
+            made = [ensure(request, progress) for request in requests.values()]
+        _print(made, as_json=as_json)
 
 
 def _requests(name: str) -> Sequence[Request]:
     """What a study needs, or the framework that is named."""
     path = Path(name)
-    if path.is_file() or path.suffix in {".yaml", ".yml"}:
-        return _requests_of_study(path)
-    return [find_framework(name)]
-
-
-def _requests_of_study(path: Path) -> Sequence[Request]:
+    if not path.is_file() and path.suffix not in {".yaml", ".yml"}:
+        return [find_framework(name)]
     from prumo.study import load  # noqa: PLC0415 (slow to import, and only a study needs it)
 
-    needs = study_requests(load(path))
-    if needs.unavailable and not needs.requests:
-        raise UnavailableError("; ".join(needs.unavailable))
-    for reason in needs.unavailable:
+    requests, unavailable = study_requests(load(path))
+    if unavailable and not requests:
+        raise UnavailableError("; ".join(unavailable))
+    for reason in unavailable:
         click.echo(f"{path}: {reason}; its runs will be marked as unavailable", err=True)
-    if not needs.requests:
+    if not requests:
         click.echo(f"{path}: its runs are commands, which need no environment", err=True)
-    return needs.requests
-
-
-def _remove(names: Sequence[str], *, as_json: bool) -> None:
-    if tuple(names) == ("all",):
-        names = [environment.name for environment in environments()]
-    removed = [remove(name) for name in names]
-    if as_json:
-        print_json({"removed": [environment.as_json() for environment in removed]})
-        return
-    for environment in removed:
-        click.echo(f"removed {environment.name} ({_megabytes(environment)})")
+    return requests
 
 
 def _print(found: Sequence[Environment], *, as_json: bool) -> None:
@@ -101,28 +89,19 @@ def _print(found: Sequence[Environment], *, as_json: bool) -> None:
         content = {"environments": [environment.as_json() for environment in found]}
         print_json(content)
         return
-    for row in _aligned([_row(environment) for environment in found]):
-        click.echo(row)
-
-
-def _row(environment: Environment) -> list[str]:
-    return [
-        environment.name,
-        environment.framework,
-        environment.build,
-        _megabytes(environment),
-        environment.created,
-        str(environment.path),
+    rows = [
+        [
+            environment.name,
+            environment.framework,
+            environment.build,
+            _megabytes(environment),
+            environment.created,
+            str(environment.path),
+        ]
+        for environment in found
     ]
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    heads = ["name", "framework", "version", "size", "created", "path"]
-    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in ([heads, *rows] if rows else [])
-    ]
+    if rows:
+        print_columns(["name", "framework", "version", "size", "created", "path"], rows)
 
 
 def _megabytes(environment: Environment) -> str:

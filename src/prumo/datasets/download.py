@@ -5,27 +5,22 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import http.client
+import io
 import os
 import re
 import tomllib
 import urllib.error
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from prumo.errors import BusyError, DownloadError, InputError, StorageError, did_you_mean
 from prumo.http import SCHEMES, BrokenConnectionError, RetryPolicy, chunks, opened, retry
-from prumo.progress import SILENT, ProgressCounter
+from prumo.progress import SILENT, Progress, ProgressCounter
 from prumo_worker.data import CATALOG
-
-if TYPE_CHECKING:
-    import io
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from prumo.progress import Progress
 
 PARTIAL = ".part"
 # At once: what was fetched is kept, and the next request only asks for the rest.
@@ -112,14 +107,19 @@ def download(
     beside it as `.part`, and the next call goes on from there.
     """
     target = folder / file.name
-    if target.is_file() and _has_checksum(target, file):
-        return False
+    if target.is_file():
+        with target.open("rb") as there:
+            if _md5(there) == file.md5:
+                return False
     partial = folder / f"{file.name}{PARTIAL}"
     reasons = []
     with _growing(partial) as stream:
-        if _is_complete(file, stream):
-            partial.replace(target)
-            return True
+        if stream.seek(0, os.SEEK_END) >= file.bytes:
+            # As many bytes or more of something else are forgotten.
+            with suppress(_Wrong):
+                _check(file, stream)
+                partial.replace(target)
+                return True
         for place in places:
             url = f"{place.rstrip('/')}/{file.name}"
             try:
@@ -130,11 +130,6 @@ def download(
                 partial.replace(target)
                 return True
     raise DownloadError(f"{file.name} could not be fetched:{''.join(reasons)}")
-
-
-def _has_checksum(path: Path, file: RemoteFile) -> bool:
-    with path.open("rb") as stream:
-        return _md5(stream) == file.md5
 
 
 @contextmanager
@@ -164,28 +159,11 @@ def _held(path: Path) -> io.BufferedRandom:
         except BlockingIOError as error:
             stream.close()
             raise BusyError(f"{path} is being fetched by another process") from error
-        if _lies_at(stream, path):
-            return stream
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                return stream
         # Whoever held it before has finished and renamed or deleted it since it was opened.
         stream.close()
-
-
-def _lies_at(stream: io.BufferedRandom, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
-def _is_complete(file: RemoteFile, stream: io.BufferedRandom) -> bool:
-    """Whether all is there already; as many bytes or more of something else are forgotten."""
-    if stream.seek(0, os.SEEK_END) < file.bytes:
-        return False
-    try:
-        _check(file, stream)
-    except _Wrong:
-        return False
-    return True
 
 
 def _fetch(

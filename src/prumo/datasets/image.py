@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol
 
 import numpy as np
 from PIL import Image, ImageFile
@@ -33,11 +32,8 @@ _KINDS: dict[bytes, type[ImageFile.ImageFile]] = {
 _BLOCK_IMAGES = 256
 
 
-class Encoded(Protocol):
-    """Finds encoded images wherever they are."""
-
-    def __call__(self, positions: Sequence[int]) -> Iterable[tuple[str, Callable[[], bytes]]]:
-        """The images at ascending positions: a name for people, and what reads the content."""
+Encoded = tuple[str, Callable[[], bytes]]
+"""An image wherever it is: a name for people, and what reads the content."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,8 @@ class EncodedPictures:
     """Images of any size and mode, decoded when they are asked for."""
 
     labels: np.ndarray
-    encoded: Encoded
+    encoded: Callable[[Sequence[int]], Iterable[Encoded]]
+    """Finds the images at ascending positions."""
     other_faults: tuple[str, ...] = ()
     """What is wrong beside single images."""
 
@@ -59,7 +56,7 @@ class EncodedPictures:
     def blocks(self, positions: np.ndarray, channels: int, size: int) -> Iterator[np.ndarray]:
         """Decoded and resized on all cores, in their order."""
 
-        def pixels(item: tuple[str, Callable[[], bytes]]) -> np.ndarray:
+        def pixels(item: Encoded) -> np.ndarray:
             name, read = item
             return decoded(read(), name, channels, size)
 
@@ -78,7 +75,7 @@ class EncodedPictures:
     def faults(self) -> Iterator[str]:
         """Read and decode every image, and say what is wrong with those that cannot be."""
 
-        def fault(item: tuple[str, Callable[[], bytes]]) -> str:
+        def fault(item: Encoded) -> str:
             name, read = item
             try:
                 decoded(read(), name, channels=3, size=8)
@@ -89,8 +86,8 @@ class EncodedPictures:
         everything = self._encoded(np.arange(len(self.labels)))
         return chain(self.other_faults, filter(None, in_threads(fault, everything)))
 
-    def _encoded(self, positions: np.ndarray) -> Iterable[tuple[str, Callable[[], bytes]]]:
-        return self.encoded([int(position) for position in positions])
+    def _encoded(self, positions: np.ndarray) -> Iterable[Encoded]:
+        return self.encoded(positions.tolist())
 
 
 def picture_shape(content: bytes, name: str) -> tuple[int, int, int]:
@@ -109,14 +106,11 @@ def decoded(content: bytes, name: str, channels: int, size: int) -> np.ndarray:
     with _errors_of(name):
         # A JPEG may come at a half, a quarter or an eighth, as long as twice the size is left.
         picture.draft(None, (2 * size, 2 * size))
-        whole = _in_mode(picture, _MODES[channels])
-        pixels = np.asarray(whole.resize((size, size), Image.Resampling.BILINEAR))
+        picture = with_8_bits(picture)
+        if picture.mode != _MODES[channels]:
+            picture = picture.convert(_MODES[channels])
+        pixels = np.asarray(picture.resize((size, size), Image.Resampling.BILINEAR))
     return pixels.reshape(size, size, channels).transpose(2, 0, 1)
-
-
-def _in_mode(picture: Image.Image, mode: str) -> Image.Image:
-    picture = with_8_bits(picture)
-    return picture if picture.mode == mode else picture.convert(mode)
 
 
 def _opened(content: bytes, name: str) -> Image.Image:

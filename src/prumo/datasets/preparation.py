@@ -11,32 +11,24 @@ import hashlib
 import json
 import os
 import time
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from prumo import cache as folders
 from prumo.cache import cache_error, cache_folder, made_folder, reserved
 from prumo.datasets.formats import find_source
-from prumo.datasets.source import EVERYTHING, Subset, count_classes
+from prumo.datasets.source import EVERYTHING, Pictures, Source, Subset, count_classes, reading
 from prumo.errors import BusyError, DataError, InputError, StorageError, did_you_mean
 from prumo.files import file_sha256, write_json, write_whole
-from prumo.progress import SILENT, ProgressCounter
-from prumo_worker.data import CATALOG
-from prumo_worker.data.prepared import CARD_FILE, IMAGES_FILE, LABELS_FILE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from typing import BinaryIO
-
-    from prumo.datasets.source import Pictures, Source
-    from prumo.progress import Progress
-
+from prumo.progress import SILENT, Progress, ProgressCounter
+from prumo_worker.data import CARD_FILE, CATALOG, IMAGES_FILE, LABELS_FILE
 
 CONTENTS = "contents"
 SETTLED_SECONDS = 2.0
@@ -79,30 +71,18 @@ def _read_card(folder: Path) -> Prepared | None:
     try:
         card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
         card["shape"] = tuple(card["shape"])
-        prepared = Prepared(folder=folder, size_bytes=_size_bytes(folder), **card)
-        return prepared if _has_arrays(prepared) else None
+        # Without hidden files: a worker may be writing one and rename it at any moment.
+        visible = [file for file in folder.iterdir() if not file.name.startswith(".")]
+        size_bytes = sum(file.stat().st_size for file in visible)
+        prepared = Prepared(folder=folder, size_bytes=size_bytes, **card)
+        # Mapped and not read.
+        images = np.load(folder / IMAGES_FILE, mmap_mode="r", allow_pickle=False)
+        labels = np.load(folder / LABELS_FILE, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, TypeError, KeyError, EOFError):
         return None
-
-
-def _has_arrays(prepared: Prepared) -> bool:
-    """Whether both arrays are there and as long as they say; nothing of them is read."""
-    images = np.load(prepared.folder / IMAGES_FILE, mmap_mode="r", allow_pickle=False)
-    labels = np.load(prepared.folder / LABELS_FILE, mmap_mode="r", allow_pickle=False)
     count = prepared.images
-    return bool(images.shape == (count, *prepared.shape) and labels.shape == (count,))
-
-
-def _size_bytes(folder: Path) -> int:
-    """Without hidden files: a worker may be writing one and rename it at any moment."""
-    return sum(file.stat().st_size for file in folder.iterdir() if not file.name.startswith("."))
-
-
-def _write_card(prepared: Prepared) -> None:
-    """Write down what a folder holds."""
-    card = asdict(prepared)
-    del card["folder"], card["size_bytes"]
-    write_json(prepared.folder / CARD_FILE, card)
+    is_whole = images.shape == (count, *prepared.shape) and labels.shape == (count,)
+    return prepared if is_whole else None
 
 
 DATA = "data"
@@ -140,12 +120,10 @@ def remove(name: str) -> list[Prepared]:
     return named
 
 
-@contextmanager
-def held(key: str, before_waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def held(key: str, before_waiting: Callable[[], None] | None = None) -> AbstractContextManager[int]:
     """Keep other processes from making or removing the same prepared set."""
     title = f"the prepared data set {key}"
-    with reserved(f"{DATA}-{key}", title=title, before_waiting=before_waiting):
-        yield
+    return reserved(f"{DATA}-{key}", title=title, before_waiting=before_waiting)
 
 
 def discard(folder: Path) -> None:
@@ -176,21 +154,6 @@ class Request:
     subset: Subset = EVERYTHING
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """The images of a request, read as far as needed to know that it can be met."""
-
-    pictures: Pictures
-    positions: np.ndarray
-    labels: np.ndarray
-    shape: tuple[int, int, int]
-    classes: int
-
-    @property
-    def image_bytes(self) -> int:
-        return len(self.labels) * prod(self.shape)
-
-
 def prepare(
     request: Request, progress: Progress = SILENT, contents: Contents | None = None
 ) -> Prepared:
@@ -213,7 +176,12 @@ def _made(request: Request, source: Source, key: str, content: str, progress: Pr
     with held(key, before_waiting):
         if found := existing(key):
             return found
-        choice = _choose(request, source)
+        # Everything that can be known is checked before the first image is decoded.
+        pictures = source.read()
+        positions = request.subset.positions(pictures.labels, source.path)
+        classes = count_classes(pictures.labels, source.class_names, request.dataset, source.path)
+        card = CATALOG.get(request.dataset)
+        channels = pictures.channels(positions, card.channels if card else None)
         folder = made_folder(DATA) / key
         unfinished = folder.with_name(f"{UNFINISHED}{key}")
         discard(unfinished)
@@ -224,14 +192,14 @@ def _made(request: Request, source: Source, key: str, content: str, progress: Pr
             source=str(request.path),
             kind=source.kind,
             content=content,
-            images=len(choice.labels),
-            shape=choice.shape,
-            classes=choice.classes,
+            images=len(positions),
+            shape=(channels, request.image_size, request.image_size),
+            classes=classes,
             only_class=request.subset.only_class,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
         try:
-            _write(prepared, choice, progress)
+            _write(prepared, pictures, positions, progress)
             unfinished.rename(folder)
         except OSError as error:
             raise cache_error(error) from error
@@ -240,41 +208,29 @@ def _made(request: Request, source: Source, key: str, content: str, progress: Pr
         return replace(prepared, folder=folder)
 
 
-def _choose(request: Request, source: Source) -> _Choice:
-    """Check everything that can be known before the first image is decoded."""
-    pictures = source.read()
-    positions = request.subset.positions(pictures.labels, source.path)
-    classes = count_classes(pictures.labels, source.class_names, request.dataset, source.path)
-    card = CATALOG.get(request.dataset)
-    channels = pictures.channels(positions, card.channels if card else None)
-    shape = (channels, request.image_size, request.image_size)
-    return _Choice(pictures, positions, pictures.labels[positions], shape, classes)
-
-
-def _write(prepared: Prepared, choice: _Choice, progress: Progress) -> None:
-    folder = prepared.folder
+def _write(
+    prepared: Prepared, pictures: Pictures, positions: np.ndarray, progress: Progress
+) -> None:
+    folder, shape = prepared.folder, (prepared.images, *prepared.shape)
     folder.mkdir()
-    size = f"{choice.shape[1]}x{choice.shape[2]}"
-    job = f"preparing {prepared.dataset} at {size}"
+    job = f"preparing {prepared.dataset} at {shape[2]}x{shape[3]}"
     counter = ProgressCounter(job, prepared.images, "images", progress)
     done = 0
     with (folder / IMAGES_FILE).open("wb") as stream:
-        header = {
-            "descr": "|u1",
-            "fortran_order": False,
-            "shape": (len(choice.labels), *choice.shape),
-        }
+        header = {"descr": "|u1", "fortran_order": False, "shape": shape}
         np.lib.format.write_array_header_1_0(stream, header)
-        _reserve(stream, stream.tell() + choice.image_bytes)
-        for block in choice.pictures.blocks(choice.positions, *choice.shape[:2]):
+        _reserve(stream, stream.tell() + prod(shape))
+        for block in pictures.blocks(positions, *shape[1:3]):
             stream.write(np.ascontiguousarray(block).data)
             done += len(block)
             counter.update(done)
         _flush(stream)
     with (folder / LABELS_FILE).open("wb") as stream:
-        np.save(stream, choice.labels)
+        np.save(stream, pictures.labels[positions])
         _flush(stream)
-    _write_card(prepared)
+    card = asdict(prepared)
+    del card["folder"], card["size_bytes"]
+    write_json(folder / CARD_FILE, card)
     counter.finish()
 
 
@@ -299,15 +255,8 @@ def _flush(stream: BinaryIO) -> None:
 
 
 def _key(request: Request, content: str) -> str:
-    subset = request.subset
-    parts = [
-        _PREPARATION_VERSION,
-        request.dataset,
-        content,
-        request.image_size,
-        subset.images,
-        subset.only_class,
-    ]
+    subset = (request.subset.images, request.subset.only_class)
+    parts = [_PREPARATION_VERSION, request.dataset, content, request.image_size, *subset]
     return _hash_of(parts)[:_KEY_DIGITS]
 
 
@@ -320,12 +269,26 @@ class Contents:
 
     def of(self, source: Source, files: Sequence[Path]) -> str:
         """A hash of the names and contents of these files of a source."""
-        stats = [_stat(file) for file in files]
-        state = _files_state(source, files, stats)
+        stats = []
+        for file in files:
+            with reading(file):
+                stats.append(file.stat())
+        # Changes whenever one of the files does, as far as can be seen without reading them.
+        marks = [
+            (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+            for file, stat in zip(files, stats, strict=True)
+        ]
+        state = _hash_of([source.kind, str(source.path), list(source.class_names), marks])
         if state not in self._known:
-            self._known[state] = _cached_content(state) or self._read(source, files, stats)
+            kept = cache_folder() / CONTENTS / state
+            content = ""
+            with contextlib.suppress(OSError, ValueError):
+                content = kept.read_text(encoding="ascii")
+            self._known[state] = content or self._read(source, files, stats)
             if max(stat.st_ctime for stat in stats) < time.time() - SETTLED_SECONDS:
-                _cache_content(state, self._known[state])
+                # A cache that cannot be written only costs the reading next time.
+                with contextlib.suppress(OSError, StorageError):
+                    write_whole(made_folder(CONTENTS) / state, self._known[state])
         return self._known[state]
 
     def _read(self, source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
@@ -336,7 +299,10 @@ class Contents:
         counter = ProgressCounter(job, total_bytes, "bytes", self._progress)
         pairs, done = [], 0
         for file, stat in zip(files, stats, strict=True):
-            pairs.append((file.relative_to(root).as_posix(), _digest(file)))
+            try:
+                pairs.append((file.relative_to(root).as_posix(), file_sha256(file)))
+            except InputError as error:
+                raise DataError(str(error)) from error
             done += stat.st_size
             counter.update(done)
         return _hash_of([source.kind, list(source.class_names), pairs])
@@ -345,39 +311,3 @@ class Contents:
 def _hash_of(parts: Sequence[object]) -> str:
     """One hash of many parts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _files_state(source: Source, files: Sequence[Path], stats: Sequence[os.stat_result]) -> str:
-    """Changes whenever one of the files does, as far as can be seen without reading them."""
-    marks = [
-        (str(file.absolute()), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-        for file, stat in zip(files, stats, strict=True)
-    ]
-    return _hash_of([source.kind, str(source.path), list(source.class_names), marks])
-
-
-def _stat(file: Path) -> os.stat_result:
-    try:
-        return file.stat()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
-
-
-def _digest(file: Path) -> str:
-    try:
-        return file_sha256(file)
-    except InputError as error:
-        raise DataError(str(error)) from error
-
-
-def _cached_content(state: str) -> str:
-    try:
-        return (cache_folder() / CONTENTS / state).read_text(encoding="ascii")
-    except (OSError, ValueError):
-        return ""
-
-
-def _cache_content(state: str, content: str) -> None:
-    # A cache that cannot be written only costs the reading next time.
-    with contextlib.suppress(OSError, StorageError):
-        write_whole(made_folder(CONTENTS) / state, content)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +20,10 @@ from prumo.machine.cpu import read_cpu
 from prumo.machine.machine import read_memory
 from prumo_worker.data import CATALOG
 
+if TYPE_CHECKING:
+    from prumo.datasets.image import EncodedPictures
+
+Pictures: TypeAlias = "ArrayPictures | EncodedPictures"
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -110,44 +118,25 @@ class Subset:
 EVERYTHING = Subset()
 
 
-class Pictures(Protocol):
-    """The images of a data set, their pixels given when asked for."""
-
-    @property
-    def labels(self) -> np.ndarray:
-        """One class number for each image, as int64."""
-
-    def channels(self, positions: np.ndarray, wanted: int | None) -> int:
-        """How many channels these images can be given in: those wanted, or their own 1 or 3."""
-
-    def blocks(self, positions: np.ndarray, channels: int, size: int) -> Iterator[np.ndarray]:
-        """These images (ascending positions) as uint8 NCHW, square, some at a time."""
-
-    def shapes(self) -> Iterable[tuple[int, int, int]]:
-        """Channels, height and width of every image."""
-
-    def faults(self) -> Iterator[str]:
-        """What is wrong with single images, found by decoding all of them."""
-
-
-class Source(Protocol):
+@dataclass(frozen=True)
+class Source(ABC):
     """A data set that was found and not read yet."""
 
-    @property
-    def kind(self) -> str:
-        """The format, in words."""
+    path: Path
+    """What the user named."""
+    kind: ClassVar[str]
+    """The format, in words."""
 
     @property
     def class_names(self) -> Sequence[str]:
         """Empty where classes only have numbers."""
+        return ()
 
-    @property
-    def path(self) -> Path:
-        """What the user named."""
-
+    @abstractmethod
     def files(self, subset: Subset) -> Sequence[Path]:
         """The files that the images of a subset, and their labels, come from."""
 
+    @abstractmethod
     def read(self) -> Pictures:
         """Read labels and whatever the pixels need; DataError says which file is wrong."""
 
@@ -158,6 +147,7 @@ class ArrayPictures:
 
     images: np.ndarray
     labels: np.ndarray
+    """One class number for each image, as int64."""
     place: Path
     """What to name when the images do not fit."""
 
@@ -168,7 +158,7 @@ class ArrayPictures:
             )
 
     def channels(self, positions: np.ndarray, wanted: int | None) -> int:
-        """Those of the array; others would be another data set."""
+        """Those of the array, which must be the wanted ones; others would be another data set."""
         del positions
         there = int(self.images.shape[1])
         if there != (wanted or there):
@@ -178,13 +168,13 @@ class ArrayPictures:
         return there
 
     def blocks(self, positions: np.ndarray, channels: int, size: int) -> Iterator[np.ndarray]:
-        """The array's images, resized."""
+        """The images at ascending positions as uint8 NCHW, square, some at a time."""
         self.channels(positions, channels)
         everything = len(positions) == len(self.images)
         return resized(self.images if everything else self.images[positions], size)
 
     def shapes(self) -> Iterable[tuple[int, int, int]]:
-        """One shape for all."""
+        """Channels, height and width of every image: the same for all."""
         channels, height, width = self.images.shape[1:]
         return [(int(channels), int(height), int(width))] * len(self.images)
 
@@ -211,6 +201,17 @@ def count_classes(
             f"these are from {labels.min()} to {labels.max()}"
         )
     return classes
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Whatever a broken or absent file makes a reader raise, as an error that names the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{file}: is not whole: {error}") from error
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
 
 
 def require_memory(needed_bytes: int, place: object) -> None:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import psutil
 
 from prumo.datasets.formats import find_source
-from prumo.datasets.preparation import Contents, Request, prepare
+from prumo.datasets.preparation import Contents, Prepared, Request, prepare
 from prumo.datasets.source import EVERYTHING, Subset, count_classes
 from prumo.errors import DataError
 from prumo.study.plan import place
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from prumo.datasets.preparation import Prepared
-    from prumo.datasets.source import Pictures, Source
     from prumo.progress import Progress
     from prumo.study import Level, Scenario, Study
 
-
-if TYPE_CHECKING:
     Parameters = Mapping[str, Level]
 
 
@@ -44,12 +39,9 @@ class StudyData:
         """Make everything ready that these scenarios need, and refuse what cannot work."""
         for scenario in scenarios:
             parameters = scenario.parameters
-            request = self._request(parameters)
-            if request is None:
-                images = self._generated_images(scenario)
-            else:
-                images = self._set(request).images
-            batch_size = int(parameters["batch_size"])
+            images, batch_size = self.images(parameters), int(parameters["batch_size"])
+            if self._request(parameters) is None:
+                self._require_memory(scenario, images)
             if batch_size > images:
                 raise self._study.error(
                     place(self._study, parameters, "batch_size", "images", "dataset"),
@@ -99,13 +91,11 @@ class StudyData:
         subset = Subset(_whole(parameters, "images"), _whole(parameters, "only_class"))
         return Request(dataset, self._paths[dataset], int(parameters["image_size"]), subset)
 
-    def _generated_images(self, scenario: Scenario) -> int:
-        """How many images the worker would generate; too many are refused here."""
+    def _require_memory(self, scenario: Scenario, images: int) -> None:
+        """Refuse more images than the worker could generate."""
         parameters = scenario.parameters
         dataset, size = str(parameters["dataset"]), int(parameters["image_size"])
-        card = CATALOG[dataset]
-        images = _whole(parameters, "images") or card.images
-        needed_bytes = images * card.channels * size * size
+        needed_bytes = images * CATALOG[dataset].channels * size * size
         if needed_bytes > psutil.virtual_memory().total:
             raise self._study.error(
                 place(self._study, parameters, "images", "image_size", "dataset"),
@@ -113,7 +103,6 @@ class StudyData:
                 f"{needed_bytes / 1e9:.0f} GB of memory; ask for fewer with `images`, or name the "
                 "folder of real ones under workload.data",
             )
-        return images
 
 
 def _whole(parameters: Parameters, name: str) -> int | None:
@@ -136,10 +125,6 @@ class Examination:
     """How many a network would tell apart, with those that have no image."""
     problems: tuple[str, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Everything, for programs."""
-        return asdict(self)
-
 
 def examine(path: Path, dataset: str = "") -> Examination:
     """Read all of a data set, decode every image, and count; only nothing to read is an error."""
@@ -148,45 +133,25 @@ def examine(path: Path, dataset: str = "") -> Examination:
         pictures = source.read()
     except DataError as error:
         return Examination(str(path), source.kind, 0, {}, {}, 0, (str(error),))
-    classes = _classes(pictures.labels, source.class_names)
-    shapes = Counter(f"{c} x {h} x {w}" for c, h, w in pictures.shapes())
-    return Examination(
-        path=str(path),
-        kind=source.kind,
-        images=len(pictures.labels),
-        shapes=dict(shapes.most_common()),
-        classes=classes,
-        class_count=_class_count(pictures, source, dataset) or len(classes),
-        problems=(*_misfits(pictures, source, dataset), *pictures.faults()),
-    )
-
-
-def _classes(labels: np.ndarray, names: Sequence[str]) -> dict[str, int]:
+    names, labels, card = source.class_names, pictures.labels, CATALOG.get(dataset)
     numbers, counts = np.unique(labels, return_counts=True)
-    return {
-        names[number] if names else str(number): int(count)
-        for number, count in zip(numbers, counts, strict=True)
-    }
-
-
-def _class_count(pictures: Pictures, source: Source, dataset: str) -> int | None:
-    """As many as the prepared set would have; none where it cannot be prepared."""
-    if not len(pictures.labels):
-        return None
+    class_count, misfits = len(numbers), []
     try:
-        return count_classes(pictures.labels, source.class_names, dataset, source.path)
-    except DataError:
-        return None
-
-
-def _misfits(pictures: Pictures, source: Source, dataset: str) -> Iterator[str]:
-    """Why these images could not be prepared under this name."""
-    positions: np.ndarray = np.arange(len(pictures.labels))
-    card = CATALOG.get(dataset)
-    try:
-        EVERYTHING.positions(pictures.labels, source.path)
-        count_classes(pictures.labels, source.class_names, dataset, source.path)
+        positions = EVERYTHING.positions(labels, source.path)
+        class_count = count_classes(labels, names, dataset, source.path)
         if card:
             pictures.channels(positions, card.channels)
     except DataError as error:
-        yield str(error)
+        misfits.append(str(error))
+    return Examination(
+        path=str(path),
+        kind=source.kind,
+        images=len(labels),
+        shapes=dict(Counter(f"{c} x {h} x {w}" for c, h, w in pictures.shapes()).most_common()),
+        classes={
+            names[number] if names else str(number): int(count)
+            for number, count in zip(numbers, counts, strict=True)
+        },
+        class_count=class_count,
+        problems=(*misfits, *pictures.faults()),
+    )

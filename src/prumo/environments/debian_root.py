@@ -22,7 +22,7 @@ from prumo.environments.store import python_of
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from pathlib import Path
 
     from prumo.environments.framework import Request
@@ -60,16 +60,8 @@ class DebianRoot:
     """Programs of the framework that get a wrapper in `bin` beside `python`."""
     library_folders: tuple[str, ...] = ()
     """Folders of libraries that scripts of the packages would have linked, in order."""
-
-    @property
-    def variants(self) -> tuple[str, ...]:
-        """Debian builds for processors."""
-        return (CPU,)
-
-    @property
-    def labelled(self) -> bool:
-        """A release has one build."""
-        return False
+    variants: tuple[str, ...] = (CPU,)
+    labelled: bool = False
 
     def ingredients(self, request: Request) -> list[str]:
         """The release, the packages and the machine's architecture."""
@@ -108,7 +100,12 @@ class DebianRoot:
         self._download(downloads, session, progress)
         archives = sorted(downloads.glob("var/cache/apt/archives/*.deb"))
         root = folder / "root"
-        _unpack(archives, root, session, progress)
+        session.run(
+            ["sh", "-c", _UNPACK_ALL, "sh", str(root), *map(str, archives)],
+            environment=os.environ,
+            failure="a package could not be unpacked",
+            on_line=lambda line: progress.show(f"unpacking {line.rpartition('/')[2]}"),
+        )
         shutil.rmtree(downloads)
         self._write_programs(folder, root)
         packages = _packages(archives)
@@ -167,15 +164,6 @@ class DebianRoot:
 def _program(name: str) -> str | None:
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), *_SYSTEM_PROGRAMS])
     return shutil.which(name, path=path)
-
-
-def _unpack(archives: Sequence[Path], root: Path, session: Session, progress: Progress) -> None:
-    session.run(
-        ["sh", "-c", _UNPACK_ALL, "sh", str(root), *map(str, archives)],
-        environment=os.environ,
-        failure="a package could not be unpacked",
-        on_line=lambda line: progress.show(f"unpacking {line.rpartition('/')[2]}"),
-    )
 
 
 def _write_program(path: Path, words: Iterable[str]) -> None:

@@ -15,8 +15,6 @@ from prumo.machine.accelerators import has_tpu, read_gpus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prumo.environments.framework import Installer
-
 
 CAFFE = Framework(
     name="caffe",
@@ -105,10 +103,8 @@ def find_framework(
 ) -> Request:
     """Understand `pytorch`, `pytorch@2.13.0`, `pytorch@2.13.0+cpu` or `jax@0.10.2+tpu`.
 
-    Args:
-        text: what the user wrote.
-        versions: framework → version where `text` names none, as under a study's `versions`.
-        machine: what to install for: `cpu`, `cuda` or `tpu`; by default, what this machine has.
+    `versions` count where the text names none. The machine to install for is `cpu`, `cuda` or
+    `tpu`; by default, what this one has.
     """
     name, _, version = text.strip().partition("@")
     if name not in FRAMEWORKS:
@@ -118,19 +114,10 @@ def find_framework(
     public, label = _parts(name, version or versions.get(name) or framework.default_version)
     if label in framework.installer.variants and not framework.installer.labelled:
         return Request(framework, public, variant=label)
-    variant = label or _variant(framework.installer, machine or _this_machine())
-    return Request(framework, public, variant=variant, label=label)
-
-
-def _variant(installer: Installer, machine: str) -> str:
-    """What suits a machine, out of what there is."""
-    return machine if machine in installer.variants else CPU
-
-
-def _this_machine() -> str:
-    if read_gpus().devices:
-        return CUDA
-    return TPU if has_tpu() else CPU
+    if machine is None:
+        machine = CUDA if read_gpus().devices else TPU if has_tpu() else CPU
+    suitable = machine if machine in framework.installer.variants else CPU
+    return Request(framework, public, variant=label or suitable, label=label)
 
 
 def _parts(name: str, version: str) -> tuple[str, str]:

@@ -16,6 +16,7 @@ from prumo.environments.framework import CPU, CUDA, TPU, Installation
 from prumo.environments.session import CommandError, is_network_trouble
 from prumo.environments.store import python_of
 from prumo.errors import SetupError, UnavailableError
+from prumo.progress import SILENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,13 +87,10 @@ class VirtualEnvironment:
 
     def packages(self, request: Request) -> tuple[str, ...]:
         """How pip calls what answers a request, the best first."""
-        if request.variant == CPU and self.cpu_package:
-            return (self.cpu_package, self.package)
-        if request.variant == CUDA and self.cuda_package:
-            return (self.cuda_package,)
-        if request.variant == TPU and self.tpu_package:
-            return (self.tpu_package,)
-        return (self.package,)
+        own = {CPU: self.cpu_package, CUDA: self.cuda_package, TPU: self.tpu_package}
+        package = own.get(request.variant) or self.package
+        is_optional = package == self.cpu_package
+        return (package, self.package) if is_optional else (package,)
 
     def ingredients(self, request: Request) -> list[str]:
         """The packages, their pins, and the Python that they are for."""
@@ -126,21 +124,26 @@ class VirtualEnvironment:
             progress.say(advice)
         # `===` is the one operator of pip's that does not take 2.13.0+cpu for 2.13.0.
         requirements = [f"{package}==={build}", *self.requirements]
-        install(session, python, requirements, constraints=request.lock, progress=progress)
-        return Installation(build, _python_version(folder), _packages(folder))
+        pins = ["--constraint", str(request.lock)] if request.lock else []
+        failure = f"pip could not install {' '.join(requirements)}"
+        _pip(session, python, ["install", *requirements, *pins], failure, progress)
+        settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+        pairs = (line.partition("=") for line in settings)
+        venv = {key.strip(): value.strip() for key, _, value in pairs}
+        return Installation(build, venv["version"], _packages(folder))
 
     def _choose(self, request: Request, session: Session, python: Path) -> tuple[str, str]:
         """The first package that pip offers in this version, and its build."""
         *better, last = self.packages(request)
+
+        def build_of(package: str) -> str:
+            name = package.partition("[")[0]
+            return choose_build(request, name, offered_versions(session, python, name))
+
         for package in better:
             with suppress(UnavailableError):
-                return package, _build_of(package, request, session, python)
-        return last, _build_of(last, request, session, python)
-
-
-def _build_of(package: str, request: Request, session: Session, python: Path) -> str:
-    name = package.partition("[")[0]
-    return choose_build(request, name, offered_versions(session, python, name))
+                return package, build_of(package)
+        return last, build_of(last)
 
 
 def _make_venv(folder: Path, session: Session) -> None:
@@ -163,12 +166,6 @@ def _packages(folder: Path) -> dict[str, str]:
         for distribution in distributions(path=site_packages)
     }
     return dict(sorted(found.items()))
-
-
-def _python_version(folder: Path) -> str:
-    settings = (folder / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
-    pairs = (line.partition("=") for line in settings)
-    return {key.strip(): value.strip() for key, _, value in pairs}["version"]
 
 
 def pip_environment() -> dict[str, str]:
@@ -200,29 +197,13 @@ def offered_versions(session: Session, python: Path, package: str) -> list[str]:
     raise SetupError(f"{failure}\nthe whole log: {session.log_path}")
 
 
-def install(
-    session: Session,
-    python: Path,
-    requirements: Sequence[str],
-    *,
-    constraints: Path | None,
-    progress: Progress,
-) -> None:
-    """Install requirements, held to the pins of a lock where there is one."""
-    words = ["install", *requirements]
-    if constraints:
-        words += ["--constraint", str(constraints)]
-    failure = f"pip could not install {' '.join(requirements)}"
-    _followed_pip(session, python, words, failure, progress)
-
-
 def install_beside(
     session: Session, python: Path, lock: Path, folder: Path, progress: Progress
 ) -> None:
     """Install exactly the packages of a lock into a folder that is no environment."""
     words = ["install", "--no-deps", "--only-binary", ":all:", "--target", str(folder)]
     failure = f"pip could not install what {lock.name} lists"
-    _followed_pip(session, python, [*words, "--requirement", str(lock)], failure, progress)
+    _pip(session, python, [*words, "--requirement", str(lock)], failure, progress)
 
 
 def download(session: Session, python: Path, requirement: str, folder: Path) -> None:
@@ -231,33 +212,22 @@ def download(session: Session, python: Path, requirement: str, folder: Path) -> 
     _pip(session, python, words, f"pip could not fetch {requirement}")
 
 
-def _pip(session: Session, python: Path, words: Sequence[str], failure: str) -> list[str]:
-    return session.run(_command(python, words), environment=pip_environment(), failure=failure)
-
-
-def _followed_pip(
-    session: Session, python: Path, words: Sequence[str], failure: str, progress: Progress
-) -> None:
+def _pip(
+    session: Session,
+    python: Path,
+    words: Sequence[str],
+    failure: str,
+    progress: Progress = SILENT,
+) -> list[str]:
     def follow(line: str) -> None:
-        if activity := _activity(line):
-            progress.show(activity)
+        for pattern, activity in _ACTIVITIES:
+            if match := pattern.match(line):
+                progress.show(activity.format(match[1]))
+                return
 
-    session.run(
-        _command(python, words), environment=pip_environment(), failure=failure, on_line=follow
-    )
-
-
-def _command(python: Path, words: Sequence[str]) -> list[str]:
     # -I: no PYTHON* variable and no package of the user's own may leak in; pip's configuration may.
-    return [str(python), "-I", "-u", "-m", "pip", *words]
-
-
-def _activity(line: str) -> str:
-    """What pip is doing, in a few words; empty when a line is no news."""
-    for pattern, words in _ACTIVITIES:
-        if match := pattern.match(line):
-            return words.format(match[1])
-    return ""
+    command = [str(python), "-I", "-u", "-m", "pip", *words]
+    return session.run(command, environment=pip_environment(), failure=failure, on_line=follow)
 
 
 def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
@@ -266,7 +236,8 @@ def choose_build(request: Request, package: str, offered: Sequence[str]) -> str:
     pip by itself prefers any labelled build to the plain one, so that a machine with a GPU would
     get a build that cannot use it.
     """
-    labels = _labels(request.version, offered)
+    builds = [full.partition("+") for full in offered]
+    labels = [label for public, _, label in builds if public == request.version]
     if request.label:
         suitable = [label for label in labels if label == request.label]
     elif request.variant == CUDA:
@@ -290,11 +261,6 @@ def advice_on(request: Request, source: VirtualEnvironment, build: str) -> str:
         f"pip config set global.extra-index-url {source.cpu_index}, then "
         f"prumo setup --remove {request.name} and set up again"
     )
-
-
-def _labels(version: str, offered: Sequence[str]) -> list[str]:
-    builds = [full.partition("+") for full in offered]
-    return [label for public, _, label in builds if public == version]
 
 
 def _what_is_offered(

@@ -7,7 +7,6 @@ import os
 import shlex
 import signal
 import subprocess
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import TextIO
 
 from prumo.errors import SetupError
 from prumo.supervise.child import end
+from prumo.supervise.interruption import handled_by
 from prumo.supervise.parent_death import dies_with_parent
 
 _STOP_SECONDS = 5.0
@@ -48,11 +48,7 @@ class Session:
     ) -> list[str]:
         """Run a command to its end and give its output, or fail with what it said.
 
-        Args:
-            command: the words.
-            environment: the child's environment variables.
-            failure: what went wrong if it fails, in a user's words.
-            on_line: called with every line of its output.
+        `failure` says in a user's words what went wrong then; `on_line` gets every line at once.
         """
         self.log.write(f"$ {shlex.join(command)}\n")
         self.log.flush()
@@ -75,33 +71,35 @@ class Session:
         """The command's process, ended before an error or an interrupt goes on."""
         process: subprocess.Popen[str] | None = None
         try:
-            with _interrupt_held_back():
-                process = self._start(command, environment)
+            # Inside Popen, Ctrl-C would lose a started process: it waits for the end of the block.
+            interrupts: list[object] = []
+            with handled_by(lambda *_: interrupts.append(None), signal.SIGINT):
+                process = subprocess.Popen(
+                    dies_with_parent(command, group=True),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    encoding="utf-8",
+                    errors="replace",
+                    env=environment,
+                    pass_fds=(self.reservation,),
+                    process_group=0,
+                )
+            if interrupts:
+                signal.raise_signal(signal.SIGINT)
             yield process
             process.wait()
         except BaseException:
             if process:
-                _stop(process)
+                # Let pip remove its temporary files, which can be large; then insist.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGINT)
+                end(process, _STOP_SECONDS, None, group=True)
             raise
         finally:
             if process and process.stdout:
                 process.stdout.close()
-
-    def _start(
-        self, command: Sequence[str], environment: Mapping[str, str]
-    ) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            dies_with_parent(command, group=True),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            env=environment,
-            pass_fds=(self.reservation,),
-            process_group=0,
-        )
 
 
 def is_network_trouble(line: str) -> bool:
@@ -112,29 +110,6 @@ def is_network_trouble(line: str) -> bool:
     if line.startswith("Could not fetch URL"):
         return " Client Error: " not in line
     return line.startswith("WARNING:") and "etrying" in line
-
-
-@contextmanager
-def _interrupt_held_back() -> Iterator[None]:
-    """Let Ctrl-C wait for the end of the block: inside Popen it would lose a started process."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    interrupts: list[object] = []
-    before = signal.signal(signal.SIGINT, lambda *_: interrupts.append(None))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if interrupts:
-        signal.raise_signal(signal.SIGINT)
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
-    """Let pip remove its temporary files, which can be large; then insist."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGINT)
-    end(process, _STOP_SECONDS, None, group=True)
 
 
 def _meaningful(lines: Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import tempfile
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,16 +25,8 @@ if TYPE_CHECKING:
     from prumo.study import Study
 
 
-@dataclass(frozen=True)
-class StudyRequests:
+def study_requests(study: Study) -> tuple[list[Request], list[str]]:
     """What to set up for a study, and why its other frameworks cannot be."""
-
-    requests: tuple[Request, ...]
-    unavailable: tuple[str, ...]
-
-
-def study_requests(study: Study) -> StudyRequests:
-    """Look for the frameworks that the study's workload asks for."""
     requests: list[Request] = []
     unavailable: list[str] = []
     for framework in study.workload.frameworks(study):
@@ -45,7 +37,7 @@ def study_requests(study: Study) -> StudyRequests:
             requests.append(request)
         except UnavailableError as error:
             unavailable.append(str(error))
-    return StudyRequests(tuple(requests), tuple(unavailable))
+    return requests, unavailable
 
 
 def ensure(request: Request, progress: Progress = SILENT) -> Environment:
@@ -53,15 +45,16 @@ def ensure(request: Request, progress: Progress = SILENT) -> Environment:
     if found := existing(request):
         return found
     sweep()
-
-    def before_waiting() -> None:
-        progress.say(f"{request.name} is being set up by another process; waiting for it")
-
-    with reserved(request.name, before_waiting=before_waiting) as reservation:
+    with _reserved(request.name, progress) as reservation:
         if found := existing(request):
             return found
         request.framework.installer.require(request)
         return _make(request, reservation, progress)
+
+
+def _reserved(name: str, progress: Progress) -> AbstractContextManager[int]:
+    waiting = f"{name} is being set up by another process; waiting for it"
+    return reserved(name, before_waiting=lambda: progress.say(waiting))
 
 
 def _make(request: Request, reservation: int, progress: Progress) -> Environment:
@@ -72,15 +65,12 @@ def _make(request: Request, reservation: int, progress: Progress) -> Environment
         with log_path.open("w", encoding="utf-8") as log:
             session = Session(log, log_path, reservation)
             return _install(request, folder, session, progress)
-    except KeyboardInterrupt:
-        progress.say(f"stopping the set-up of {request.name} and removing what it made")
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            progress.say(f"stopping the set-up of {request.name} and removing what it made")
         discard(folder)
-        raise
-    except OSError as error:
-        discard(folder)
-        raise cache_error(error) from error
-    except BaseException:
-        discard(folder)
+        if isinstance(error, OSError):
+            raise cache_error(error) from error
         raise
 
 
@@ -107,31 +97,21 @@ def _install(request: Request, folder: Path, session: Session, progress: Progres
     return finish_environment(folder, request, installation)
 
 
-_HASH_DIGITS = 10
-
-
 def ensure_companion(job: str, environment: Environment, progress: Progress) -> Path:
     """The folder with the packages for a job such as `tensorflow-to-onnx`, made if need be."""
     lock = LOCKS / "companions" / f"{job}.txt"
-    name = f"{job}-{_lock_hash(lock, environment)}"
+    # Compiled packages are for one Python on one kind of processor.
+    python = ".".join(environment.python_version.split(".")[:2])
+    ingredients = [lock.read_text(encoding="utf-8"), f"python {python} {platform.machine()}"]
+    digest = sha256("\n".join(ingredients).encode()).hexdigest()[:10]
+    name = f"{job}-{digest}"
     folder = made_folder(COMPANIONS) / name
-
-    def before_waiting() -> None:
-        progress.say(f"{name} is being set up by another process; waiting for it")
-
     if not folder.is_dir():
-        with reserved(name, before_waiting=before_waiting) as reservation:
+        with _reserved(name, progress) as reservation:
             if not folder.is_dir():
                 progress.say(f"setting up {name}")
                 _make_companion(folder, lock, environment, reservation, progress)
     return folder
-
-
-def _lock_hash(lock: Path, environment: Environment) -> str:
-    """Compiled packages are for one Python on one kind of processor."""
-    python = ".".join(environment.python_version.split(".")[:2])
-    ingredients = [lock.read_text(encoding="utf-8"), f"python {python} {platform.machine()}"]
-    return sha256("\n".join(ingredients).encode()).hexdigest()[:_HASH_DIGITS]
 
 
 def _make_companion(

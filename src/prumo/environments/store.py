@@ -43,7 +43,11 @@ def worker_path() -> Path:
     the worker there, and a framework would import them.
     """
     files = _source_files()
-    folder = made_folder(WORKER) / _content_hash(files)
+    digest = sha256()
+    for name, path in files.items():
+        content = path.read_bytes()
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    folder = made_folder(WORKER) / digest.hexdigest()[:16]
     if not folder.is_dir():
         try:
             _copy(files, folder)
@@ -63,14 +67,6 @@ def _source_files() -> dict[str, Path]:
         for path in sorted(root.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
-
-
-def _content_hash(files: dict[str, Path]) -> str:
-    digest = sha256()
-    for name, path in files.items():
-        content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
 
 
 def _copy(files: dict[str, Path], folder: Path) -> None:
@@ -150,20 +146,16 @@ def finish_environment(folder: Path, request: Request, installation: Installatio
         python_version=installation.python_version,
         lock_hash=request.lock_hash,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
-        size_bytes=_size_bytes(folder),
+        size_bytes=sum(
+            (Path(root) / name).lstat().st_size
+            for root, _, names in os.walk(folder)
+            for name in names
+        ),
         packages=installation.packages,
     )
-    marker = {
-        key: value for key, value in asdict(environment).items() if key not in {"name", "path"}
-    }
-    write_json(folder / MARKER, marker)
+    facts = asdict(environment).items()
+    write_json(folder / MARKER, {key: fact for key, fact in facts if key not in {"name", "path"}})
     return environment
-
-
-def _size_bytes(folder: Path) -> int:
-    return sum(
-        (Path(root) / name).lstat().st_size for root, _, names in os.walk(folder) for name in names
-    )
 
 
 def existing(request: Request) -> Environment | None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel
 
 from prumo.errors import StorageError
 from prumo.files import write_json
 from prumo.money.billing import Rate
 from prumo.money.cost import cost_settings, priced
 from prumo.money.study_prices import rates_of, read_prices
-from prumo.results.record import Verdict, unreadable_reason
+from prumo.results.record import RunRecord, Verdict, read_kept
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from prumo.results.record import RunRecord
     from prumo.results.tables import Results
 
 
@@ -39,24 +37,16 @@ class Basis(StrEnum):
     NOTHING = "nothing"
 
 
-class Span(BaseModel):
+class Span(BaseModel, frozen=True):
     """A forecast value and the ends of its prediction interval."""
-
-    model_config = ConfigDict(frozen=True)
 
     value: float
     low: float
     high: float
 
-    def holds(self, fact: float) -> bool:
-        """Whether what came true lies in the interval."""
-        return self.low <= fact <= self.high
 
-
-class ScenarioForecast(BaseModel):
+class ScenarioForecast(BaseModel, frozen=True):
     """What is expected of one scenario."""
-
-    model_config = ConfigDict(frozen=True)
 
     scenario: str
     factors: dict[str, Any]
@@ -72,10 +62,8 @@ class ScenarioForecast(BaseModel):
     """Of all its runs together."""
 
 
-class Grounds(BaseModel):
+class Grounds(BaseModel, frozen=True):
     """What a forecast was made from."""
-
-    model_config = ConfigDict(frozen=True)
 
     probe_runs: int = 0
     """Short runs that were made for the forecast."""
@@ -91,10 +79,8 @@ class Grounds(BaseModel):
     """Of the time before the measured runs, in which processes waited for a core."""
 
 
-class Forecast(BaseModel):
+class Forecast(BaseModel, frozen=True):
     """What is expected of a study, when that was said, and what it was said from."""
-
-    model_config = ConfigDict(frozen=True)
 
     format: int = FORMAT
     study: str
@@ -119,21 +105,9 @@ class Forecast(BaseModel):
 
 
 def read_forecast(results: Path) -> Forecast | None:
-    """The forecast in a results folder; None where nobody made one.
-
-    Raises:
-        StorageError: It is there and cannot be read.
-    """
-    path = results / FORECAST_FILE
-    try:
-        return Forecast.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        reason = unreadable_reason(error)
-        raise StorageError(
-            f"cannot read {path}: {reason}. Move the file away to go on without the forecast."
-        ) from error
+    """The forecast in a results folder; None where nobody made one."""
+    advice = "Move the file away to go on without the forecast."
+    return read_kept(results / FORECAST_FILE, Forecast, advice)
 
 
 def expected_seconds(results: Path) -> dict[str, float]:
@@ -157,19 +131,14 @@ def write_forecast(results: Path, forecast: Forecast) -> None:
 
 
 TOTAL = "total"
+COMPARED = ("forecast", "low", "high", "fact")
 COLUMNS: dict[str, pl.DataType] = {
     "scenario": pl.String(),
     "runs": pl.Int64(),
-    "forecast_seconds": pl.Float64(),
-    "low_seconds": pl.Float64(),
-    "high_seconds": pl.Float64(),
-    "fact_seconds": pl.Float64(),
+    **{f"{name}_seconds": pl.Float64() for name in COMPARED},
     "inside": pl.Boolean(),
     "currency": pl.String(),
-    "forecast_cost": pl.Float64(),
-    "low_cost": pl.Float64(),
-    "high_cost": pl.Float64(),
-    "fact_cost": pl.Float64(),
+    **{f"{name}_cost": pl.Float64() for name in COMPARED},
 }
 
 
@@ -206,7 +175,7 @@ def _counts(record: RunRecord, forecast: Forecast) -> bool:
     if record.verdict is not Verdict.FINISHED or not record.started:
         return False
     # Records count whole seconds.
-    return _moment(record.started) >= forecast.made.replace(microsecond=0)
+    return datetime.fromisoformat(record.started) >= forecast.made.replace(microsecond=0)
 
 
 def _money(forecast: Forecast, results: Results) -> dict[str, Any]:
@@ -219,13 +188,8 @@ def _money(forecast: Forecast, results: Results) -> dict[str, Any]:
     if metric not in runs.columns:
         return {}
     counting = [record.run for record in results.records if _counts(record, forecast)]
-    return {
-        "currency": forecast.currency,
-        "forecast_cost": span.value,
-        "low_cost": span.low,
-        "high_cost": span.high,
-        "fact_cost": float(runs.filter(pl.col("run").is_in(counting))[metric].sum()),
-    }
+    cost = float(runs.filter(pl.col("run").is_in(counting))[metric].sum())
+    return {"currency": forecast.currency, **_compared("cost", span, cost)}
 
 
 def _is_complete(forecast: Forecast, facts: dict[str, list[float]]) -> bool:
@@ -236,16 +200,11 @@ def _is_complete(forecast: Forecast, facts: dict[str, list[float]]) -> bool:
 
 
 def _row(scenario: str, runs: int, span: Span, fact: float) -> dict[str, Any]:
-    return {
-        "scenario": scenario,
-        "runs": runs,
-        "forecast_seconds": span.value,
-        "low_seconds": span.low,
-        "high_seconds": span.high,
-        "fact_seconds": fact,
-        "inside": span.holds(fact),
-    }
+    is_inside = span.low <= fact <= span.high
+    seconds = _compared("seconds", span, fact)
+    return {"scenario": scenario, "runs": runs, "inside": is_inside, **seconds}
 
 
-def _moment(started: str) -> datetime:
-    return datetime.fromisoformat(started)
+def _compared(what: str, span: Span, fact: float) -> dict[str, float]:
+    values = (span.value, span.low, span.high, fact)
+    return {f"{name}_{what}": value for name, value in zip(COMPARED, values, strict=True)}

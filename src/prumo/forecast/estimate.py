@@ -8,21 +8,25 @@ bandwidth, which gives a wide interval that is called a rough estimate.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from prumo.forecast.document import CONFIDENCE, Span
-from prumo.forecast.observation import Kind, Subject, observation_of, training_work
-from prumo.forecast.simulation import simulate
+from prumo.forecast.document import Span
+from prumo.forecast.observation import (
+    Kind,
+    Observation,
+    Subject,
+    Work,
+    observation_of,
+    training_work,
+)
+from prumo.forecast.simulation import simulate, span_of_draws
 from prumo.money.study_prices import machine_label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from prumo.forecast.observation import Observation, Work
     from prumo.money.billing import Rate
     from prumo.money.price import Price
     from prumo.results.record import RunRecord
@@ -51,7 +55,6 @@ between convolutions, which a compiler may merge."""
 LAYER_SECONDS = (10e-6, 200e-6)
 """Of starting the operations of one layer in one step, forward and backward."""
 START_SECONDS = (3.0, 60.0)
-HALF = 0.5
 
 
 def estimate(
@@ -70,7 +73,8 @@ def estimate(
         return None
     return Estimated(
         seconds=seconds,
-        cost=_cost(seconds, rate) if rate else None,
+        # A bill never falls with time, so the ends of the time are the ends of the money.
+        cost=Span(**{end: rate.cost(value) for end, value in seconds}) if rate else None,
         rate=rate,
         runs=len(taught),
         machines=tuple(machines),
@@ -195,29 +199,15 @@ def find_accelerator(name: str) -> Accelerator | None:
     words = name.lower()
     if words.startswith("tpu"):
         return BY_NAME.get(re.sub(r"-\d+$", "", words))
-    if words in BY_NAME:
-        return BY_NAME[words]
-    named = [
-        accelerator
-        for key, accelerator in BY_NAME.items()
-        if re.search(rf"(?<![a-z0-9]){re.escape(key)}(?![a-z0-9])", words)
-    ]
-    found = max(named, key=lambda accelerator: len(accelerator.name), default=None)
-    if found and found.name == "A100" and "80gb" in words:
-        return BY_NAME["a100-80gb"]
-    return found
+    named = [key for key in BY_NAME if re.search(rf"(?<![a-z0-9]){key}(?![a-z0-9])", words)]
+    longest = max(named, key=len, default="")
+    return BY_NAME.get("a100-80gb" if longest == "a100" and "80gb" in words else longest)
 
 
 def processor(cores: float) -> Accelerator:
     """A processor of so many cores."""
-    return Accelerator(
-        name="cpu",
-        device="cpu",
-        fp32_flops=cores * CORE_FLOPS,
-        half_flops=cores * CORE_FLOPS,
-        bytes_per_second=cores * CORE_BYTES_PER_SECOND,
-        source="AVX2 at 3 GHz",
-    )
+    flops, bandwidth = cores * CORE_FLOPS, cores * CORE_BYTES_PER_SECOND
+    return Accelerator("cpu", "cpu", flops, flops, bandwidth, source="AVX2 at 3 GHz")
 
 
 def accelerator_of(price: Price) -> Accelerator | None:
@@ -247,8 +237,7 @@ def _from_runs(training: Training, kind: Kind, taught: Sequence[Observation]) ->
         work=work,
     )
     simulation = simulate([subject], taught)
-    low, high = np.quantile(simulation.wall_draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Span(value=float(simulation.wall_seconds[0]), low=float(low), high=float(high))
+    return span_of_draws(float(simulation.wall_seconds[0]), simulation.wall_draws)
 
 
 def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
@@ -256,17 +245,13 @@ def _from_data_sheet(training: Training, accelerator: Accelerator) -> Span:
     work, precision = training.work, training.precision
     slow, fast = reached_flops(accelerator, precision)
     moved = work.activation_bytes * work.images / accelerator.bytes_per_second
-    moved *= 1.0 if precision == "fp32" else HALF
+    moved *= 1.0 if precision == "fp32" else 0.5
     started = work.layers * work.steps
-    low = START_SECONDS[0] + max(
-        work.training_flops / fast, PASSES[0] * moved, LAYER_SECONDS[0] * started
-    )
-    high = (
-        START_SECONDS[1]
-        + work.training_flops / slow
-        + PASSES[1] * moved
-        + LAYER_SECONDS[1] * started
-    )
+    parts = [
+        (work.training_flops / flops, passes * moved, seconds * started)
+        for flops, passes, seconds in zip((fast, slow), PASSES, LAYER_SECONDS, strict=True)
+    ]
+    low, high = START_SECONDS[0] + max(parts[0]), sum(parts[1], START_SECONDS[1])
     return Span(value=sqrt(low * high), low=low, high=high)
 
 
@@ -291,32 +276,22 @@ def _taught(
             place = (known, observation.work.flops, batch_size)
             taught.append(replace(observation, kind=kind, place=place))
             machines[_machine_words(record)] = None
-    return taught, list(machines), _tallied(others)
-
-
-def _tallied(others: Sequence[Unlike | None]) -> list[PassedOver]:
-    kinds: list[Unlike | None] = []
-    for unlike in others:
-        if unlike not in kinds:
-            kinds.append(unlike)
-    return [PassedOver(others.count(unlike), unlike) for unlike in kinds]
+    passed_over = [PassedOver(runs, unlike) for unlike, runs in Counter(others).items()]
+    return taught, list(machines), passed_over
 
 
 def _unlike(seen: Kind, wanted: Kind) -> Unlike | None:
     """The first thing in which a run differs from what is asked for, apart from the machine."""
-    pairs = (
-        (seen.framework, wanted.framework),
-        (seen.device, wanted.device),
-        (seen.precision, wanted.precision),
-    )
-    return next((Unlike(was, asked) for was, asked in pairs if was != asked), None)
+    for name in ("framework", "device", "precision"):
+        if (was := getattr(seen, name)) != (asked := getattr(wanted, name)):
+            return Unlike(was, asked)
+    return None
 
 
 def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unlike | None:
     """What tells the machine of a run from this kind: its GPU or its number of cores."""
-    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
     if not price.accelerator:
-        cores, vcpus = cpu.get("usable_cores") or 0, price.vcpus or 0
+        cores, vcpus = record.machine.get("cpu", {}).get("usable_cores") or 0, price.vcpus or 0
         if cores and cores == vcpus:
             return None
         return Unlike(cores, int(vcpus))
@@ -324,28 +299,21 @@ def _unlike_machine(record: RunRecord, study: Study | None, price: Price) -> Unl
         # A TPU does not tell its version, so the study's own word for the machine has to do.
         machine = study.machines.get(machine_label(record.parameters)) if study else None
         sku = ((machine and machine.price) or "tpu").partition("@")[0]
-        return None if sku == _sku(price) else Unlike(sku, _sku(price))
-    wanted = find_accelerator(price.accelerator)
-    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+        asked = f"{price.provider}/{price.sku}"
+        return None if sku == asked else Unlike(sku, asked)
+    wanted, names = find_accelerator(price.accelerator), _gpu_names(record)
     if wanted is not None and any(find_accelerator(name) == wanted for name in names):
         return None
     return Unlike(names[0] if names else record.device or "cpu", price.accelerator)
 
 
 def _machine_words(record: RunRecord) -> str:
-    cpu, gpus = record.machine.get("cpu", {}), record.machine.get("gpus", {})
-    names = [str(device.get("name", "")) for device in gpus.get("devices", [])]
+    cpu, names = record.machine.get("cpu", {}), _gpu_names(record)
     if record.device == "cpu" or not names:
         return f"{cpu.get('model') or 'CPU'} ({cpu.get('usable_cores')})"
     return names[0]
 
 
-def _sku(price: Price) -> str:
-    return f"{price.provider}/{price.sku}"
-
-
-def _cost(seconds: Span, rate: Rate) -> Span:
-    # A bill never falls with time, so the ends of the time are the ends of the money.
-    return Span(
-        value=rate.cost(seconds.value), low=rate.cost(seconds.low), high=rate.cost(seconds.high)
-    )
+def _gpu_names(record: RunRecord) -> list[str]:
+    devices = record.machine.get("gpus", {}).get("devices", [])
+    return [str(device.get("name", "")) for device in devices]

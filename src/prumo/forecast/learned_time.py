@@ -10,17 +10,14 @@ Analysis, 3rd edition, section 3.3).
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import NDArray
-
+Array = NDArray[np.float64]
 
 PLACE_SPREAD = 0.35
 """Around the trend; 24 CPU trainings in three frameworks lay 0.2 to 0.3 from theirs."""
@@ -48,15 +45,6 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Case:
-    """What one part of a run takes, as far as measured runs teach."""
-
-    log_seconds: float
-    trust: float
-    """How much of it rests on its own runs, from 0 to 1; the rest rests on the trend."""
-
-
-@dataclass(frozen=True)
 class LearnedTime:
     """The time of one part of a run, for one kind of runs."""
 
@@ -70,8 +58,8 @@ class LearnedTime:
 
     def expected(self, sizes: Array, places: Sequence[Hashable]) -> Array:
         """Seconds of the mean run of each case."""
-        middle = np.array([case.log_seconds for case in self._cases(sizes, places)])
-        seconds: Array = np.exp(middle + self.noise.deviation**2 / 2)
+        log_seconds, _ = self._cases(sizes, places)
+        seconds: Array = np.exp(log_seconds + self.noise.deviation**2 / 2)
         return seconds
 
     def draws(
@@ -83,8 +71,7 @@ class LearnedTime:
         random: np.random.Generator,
     ) -> Array:
         """What the mean of so many runs of each case may be: a row per draw, a column per case."""
-        cases = self._cases(sizes, places)
-        trust = np.array([case.trust for case in cases])
+        log_seconds, trust = self._cases(sizes, places)
         deviation = self.places.draws(count, random)[:, None]
         noise = self.noise.draws(count, random)[:, None]
         covariance = self.trend.covariance(self.rows, self.places.deviation**2)
@@ -93,24 +80,22 @@ class LearnedTime:
         )
         sensitivities = self.trend.predict(sizes).sensitivities
         logs = (
-            np.array([case.log_seconds for case in cases])
+            log_seconds
             + (1 - trust) * deviation / self.places.deviation * (shifts @ sensitivities.T)
-            + np.sqrt(1 - trust) * deviation * random.standard_normal((count, len(cases)))
-            + noise / np.sqrt(runs) * random.standard_normal((count, len(cases)))
+            + np.sqrt(1 - trust) * deviation * random.standard_normal((count, len(trust)))
+            + noise / np.sqrt(runs) * random.standard_normal((count, len(trust)))
             + self.noise.deviation**2 / 2
         )
         seconds: Array = np.exp(np.minimum(logs, LARGEST_LOGARITHM))
         return seconds
 
-    def _cases(self, sizes: Array, places: Sequence[Hashable]) -> list[Case]:
-        logs = self.trend.predict(sizes).log_seconds
-        noise, spread = self.noise.deviation**2, self.places.deviation**2
-        cases = []
-        for middle, place in zip(logs, places, strict=True):
-            effect, runs = self.effects.get(place, (0.0, 0))
-            trust = spread / (spread + noise / runs) if runs else 0.0
-            cases.append(Case(float(middle) + trust * effect, trust))
-        return cases
+    def _cases(self, sizes: Array, places: Sequence[Hashable]) -> tuple[Array, Array]:
+        """The logarithm of each case's seconds, and how much of it, 0 to 1, its own runs tell."""
+        found = [self.effects.get(place, (0.0, 0)) for place in places]
+        effects, runs = np.array(found, dtype=float).T
+        spread = self.places.deviation**2
+        trust = spread * runs / (spread * runs + self.noise.deviation**2)
+        return self.trend.predict(sizes).log_seconds + trust * effects, trust
 
 
 def learn(trend: Trend, sizes: Array, places: Sequence[Hashable], seconds: Array) -> LearnedTime:
@@ -137,9 +122,6 @@ def _spread(guess: float, squares: float, degrees: float) -> Spread:
     return Spread(max(LEAST_SPREAD, float(np.sqrt(variance))), total)
 
 
-if TYPE_CHECKING:
-    Array = NDArray[np.float64]
-
 ROUNDS = 8
 """Of reweighting; the weights no longer move after four or five."""
 LEVEL_SPREAD = 0.7
@@ -160,19 +142,6 @@ class Prediction:
     """One row per case: the change of the logarithm per change of a coefficient."""
 
 
-class Trend(Protocol):
-    """What a form of a trend can tell."""
-
-    def predict(self, sizes: Array) -> Prediction:
-        """The cases with these sizes, one row each."""
-
-    def covariance(self, rows: Array, variance: float) -> Array:
-        """Of the coefficients, for measured cases with these sensitivities and this variance."""
-
-    def degrees(self, rows: Array) -> float:
-        """How many of the measured cases the coefficients use up."""
-
-
 @dataclass(frozen=True)
 class SumOfCosts:
     """Seconds = a cost for each size, none of them negative."""
@@ -182,21 +151,23 @@ class SumOfCosts:
     scales: Array
 
     def predict(self, sizes: Array) -> Prediction:
-        """The cases with these sizes."""
+        """The cases with these sizes, one row each."""
         terms = sizes / self.scales * self.costs
         seconds = np.maximum(terms.sum(axis=1), TINY)
         return Prediction(np.log(seconds), terms / seconds[:, None])
 
     def covariance(self, rows: Array, variance: float) -> Array:
-        """Of the costs' relative errors; costs of nothing have none."""
+        """Of the costs' relative errors, for measured cases with these sensitivities.
+
+        Costs of nothing have none.
+        """
         active = self.costs > 0
         inverse = np.zeros((len(self.costs), len(self.costs)))
         inverse[np.ix_(active, active)] = np.linalg.pinv(rows[:, active].T @ rows[:, active])
         return variance * inverse
 
-    def degrees(self, rows: Array) -> float:
-        """The number of costs that are not nothing."""
-        del rows
+    def degrees(self, _rows: Array) -> float:
+        """How many of the measured cases the costs use up: one for each that is not nothing."""
         return float(np.count_nonzero(self.costs))
 
 
@@ -221,6 +192,9 @@ class ProductOfPowers:
         """The trace of the matrix that makes fitted values of measured ones."""
         variance = FITTING_SPREAD**2
         return float(np.trace(rows @ self.covariance(rows, variance) @ rows.T) / variance)
+
+
+Trend = SumOfCosts | ProductOfPowers
 
 
 def sum_of_costs(sizes: Array, seconds: Array) -> SumOfCosts:

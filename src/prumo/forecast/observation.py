@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 from prumo.environments.frameworks import find_framework
 from prumo.errors import PrumoError
-from prumo.results.record import Verdict
-from prumo.study import Training
-from prumo_worker.networks import NAMES, network
+from prumo.results.record import RunRecord, Verdict
+from prumo.study import Adaptive, Level, Scenario, Study, Training
+from prumo_worker.networks import Network, network
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping
-
-    from prumo.results.record import RunRecord
-    from prumo.study import Adaptive, Level, Scenario, Study
-    from prumo_worker.networks import Network
-
+    Parameters = Mapping[str, Any]
 
 NUMBER_BYTES = 4
 """Of one activation in fp32; other precisions have kinds of their own, so the scale is theirs."""
@@ -67,9 +63,7 @@ def training_work(  # noqa: PLR0913 (a run has so many sizes)
     """The work of training a network; the last batch of an epoch is what is left."""
     return Work(
         flops=net.flops,
-        activation_bytes=float(
-            sum(prod(node.output_shape) for node in net.nodes) * NUMBER_BYTES,
-        ),
+        activation_bytes=float(sum(prod(node.output_shape) for node in net.nodes) * NUMBER_BYTES),
         parameters=net.parameters,
         layers=len(net.nodes),
         images=images * epochs,
@@ -77,9 +71,6 @@ def training_work(  # noqa: PLR0913 (a run has so many sizes)
         rehearsed_steps=warmup_steps + (PROFILED_STEPS if profile else 0),
     )
 
-
-if TYPE_CHECKING:
-    Parameters = Mapping[str, Any]
 
 PLACE_PARAMETERS = ("batch_size", "optimizer", "channels_last")
 
@@ -130,28 +121,16 @@ class Observation:
 
 def subject_of(study: Study, scenario: Scenario, shape: tuple[int, int], images: int) -> Subject:
     """A training of a study; `shape` are the channels and classes of its images."""
-    parameters = scenario.parameters
-    channels, classes = shape
-    own = study.own_network(str(parameters["network"]))
-    work = training_work(
-        network(
-            str(parameters["network"]),
-            int(parameters["image_size"]),
-            channels,
-            classes,
-            own.layers if own else None,
-        ),
-        images=images,
-        batch_size=int(parameters["batch_size"]),
-        epochs=int(parameters["epochs"]),
-        warmup_steps=study.measure.warmup_steps,
-        profile=study.measure.profile,
-    )
+    parameters, measure = scenario.parameters, study.measure
+    sizes = (int(parameters["image_size"]), *shape)
+    work = _work(study, parameters, sizes, images, measure.warmup_steps)
+    try:
+        version = find_framework(str(parameters["framework"]), versions=study.versions).version
+    except PrumoError:
+        version = ""
     return Subject(
         scenario=scenario.name,
-        kind=_kind(
-            parameters, _version(study, str(parameters["framework"])), study.measure.threads
-        ),
+        kind=_kind(parameters, version, measure.threads),
         place=_place(parameters, work),
         replications=study.replications,
         levels=scenario.factors,
@@ -217,13 +196,6 @@ def _place(parameters: Parameters, work: Work) -> Hashable:
     return own + tuple(parameters.get(name) for name in PLACE_PARAMETERS)
 
 
-def _version(study: Study, framework: str) -> str:
-    try:
-        return find_framework(framework, versions=study.versions).version
-    except PrumoError:
-        return ""
-
-
 def _pressure(record: RunRecord) -> float:
     noise = record.machine.get("noise_before")
     percent = noise.get("pressure_cpu_percent") if isinstance(noise, dict) else None
@@ -232,19 +204,29 @@ def _pressure(record: RunRecord) -> float:
 
 def _recorded_work(record: RunRecord, study: Study) -> Work | None:
     """The work of a run as it says itself; None where its network is not known any more."""
-    parameters, name = record.parameters, str(record.parameters.get("network"))
     try:
-        own = None if name in NAMES else study.own_network(name)
         channels, image_size, _ = record.data["shape"]
-        return training_work(
-            network(
-                name, image_size, channels, record.data["classes"], own.layers if own else None
-            ),
-            images=int(record.data["images"]),
-            batch_size=int(parameters["batch_size"]),
-            epochs=int(parameters["epochs"]),
-            warmup_steps=int(record.settings.get("warmup_steps", 0)),
-            profile=study.measure.profile,
-        )
+        sizes = (image_size, channels, record.data["classes"])
+        warmup_steps = int(record.settings.get("warmup_steps", 0))
+        return _work(study, record.parameters, sizes, int(record.data["images"]), warmup_steps)
     except (PrumoError, ValueError, KeyError, TypeError):
         return None
+
+
+def _work(
+    study: Study,
+    parameters: Parameters,
+    sizes: tuple[int, int, int],
+    images: int,
+    warmup_steps: int,
+) -> Work:
+    name = str(parameters.get("network"))
+    own = study.own_network(name)
+    return training_work(
+        network(name, *sizes, own.layers if own else None),
+        images=images,
+        batch_size=int(parameters["batch_size"]),
+        epochs=int(parameters["epochs"]),
+        warmup_steps=warmup_steps,
+        profile=study.measure.profile,
+    )

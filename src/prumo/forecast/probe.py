@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import ceil
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
 
-from prumo.forecast.observation import BACKWARD, observation_of
+from prumo.forecast.observation import BACKWARD, Kind, Observation, Subject, observation_of
 from prumo.results.folder import ResultsFolder
-from prumo.results.record import Verdict
-from prumo.run.events import Activity
+from prumo.results.record import RunRecord, Verdict
+from prumo.run.events import Activity, Listener
 from prumo.run.executors.local import LocalExecutor
-from prumo.study import Run, Training
+from prumo.study import Level, Run, Scenario, Study, Training
 from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_worker.data import CATALOG
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    from prumo.forecast.observation import Kind, Observation, Subject
-    from prumo.results.record import RunRecord
-    from prumo.run.events import Listener
-    from prumo.study import Level, Scenario, Study
 
 PER_KIND = 4
 """Probes of each framework on each machine: enough to tell a cost per step from one per image."""
@@ -62,9 +54,8 @@ def probe(
         for replication, round_ in enumerate((subjects, list(again.values())), start=1):
             for subject in round_:
                 scenario = _shortened(study, scenarios[subject.scenario], subject)
-                run = Run(scenario, replication)
-                trial.attempt(subject, run, Path(folder))
-    return trial.outcome()
+                trial.attempt(subject, Run(scenario, replication), Path(folder))
+    return replace(trial.found, seconds=monotonic() - trial.began)
 
 
 class _Trial:
@@ -73,24 +64,21 @@ class _Trial:
     def __init__(self, study: Study, budget_seconds: float, listener: Listener) -> None:
         self._study = study
         self._listener = listener
-        self._began = monotonic()
         self._budget_seconds = budget_seconds
-        self._observations: list[Observation] = []
-        self._probed: list[str] = []
-        self._left_out: dict[str, str] = {}
-        self._unavailable: dict[Kind, str] = {}
+        self.began = monotonic()
+        self.found = Probe()
         self._paces: dict[Kind, float] = {}
         """Seconds of a step by its size, in the quickest probe so far."""
 
     def attempt(self, subject: Subject, run: Run, folder: Path) -> None:
         """Run one probe, unless it is known not to work or not to fit in the time."""
-        if subject.kind in self._unavailable or subject.scenario in self._left_out:
+        if subject.kind in self.found.unavailable or subject.scenario in self.found.left_out:
             return
-        left_seconds = self._budget_seconds - (monotonic() - self._began)
+        left_seconds = self._budget_seconds - (monotonic() - self.began)
         step_seconds = self._paces.get(subject.kind, 0.0) * size_of(subject)
         expected_seconds = (LEAST_STEPS + WARMUP_STEPS) * step_seconds
         if left_seconds < max(LEAST_SECONDS, expected_seconds):
-            self._left_out[subject.scenario] = "it did not fit in the time of the probe"
+            self.found.left_out[subject.scenario] = "it did not fit in the time of the probe"
             return
         levels = " ".join(f"{name}={level}" for name, level in subject.levels.items())
         self._listener(Activity(f"probing {run.name}  {levels}", f"{left_seconds:.0f} s left"))
@@ -98,16 +86,6 @@ class _Trial:
         if record.verdict is Verdict.INTERRUPTED:
             raise KeyboardInterrupt
         self._note(subject, record)
-
-    def outcome(self) -> Probe:
-        """What all probes gave."""
-        return Probe(
-            tuple(self._observations),
-            tuple(self._probed),
-            monotonic() - self._began,
-            self._left_out,
-            self._unavailable,
-        )
 
     def _measured(self, run: Run, folder: Path, left_seconds: float) -> RunRecord:
         measure = self._study.measure
@@ -123,24 +101,21 @@ class _Trial:
         results.create()
         with closing(LocalExecutor(small, results, self._listener)) as executor:
             executor.prepare([run])
-            return executor.execute(run, len(self._observations) + 1)
+            return executor.execute(run, len(self.found.observations) + 1)
 
     def _note(self, subject: Subject, record: RunRecord) -> None:
         observation = observation_of(record, self._study)
-        if observation is not None:
-            self._observations.append(replace(observation, kind=subject.kind))
-            self._probed.append(subject.scenario)
-            self._note_pace(subject, observation)
-        elif record.verdict is Verdict.UNAVAILABLE:
-            self._unavailable[subject.kind] = record.reason
+        if observation is None and record.verdict is Verdict.UNAVAILABLE:
+            self.found.unavailable[subject.kind] = record.reason
+        elif observation is None:
+            self.found.left_out[subject.scenario] = record.reason or record.verdict.value
         else:
-            self._left_out[subject.scenario] = record.reason or record.verdict.value
-
-    def _note_pace(self, subject: Subject, observation: Observation) -> None:
-        if observation.work and observation.train_seconds:
-            step_seconds = observation.train_seconds / observation.work.steps
-            pace = step_seconds / size_of(subject)
-            self._paces[subject.kind] = min(pace, self._paces.get(subject.kind, pace))
+            self.found.observations.append(replace(observation, kind=subject.kind))
+            self.found.probed.append(subject.scenario)
+            if observation.work and observation.train_seconds:
+                step_seconds = observation.train_seconds / observation.work.steps
+                pace = step_seconds / size_of(subject)
+                self._paces[subject.kind] = min(pace, self._paces.get(subject.kind, pace))
 
 
 def _shortened(study: Study, scenario: Scenario, subject: Subject) -> Scenario:
@@ -151,16 +126,12 @@ def _shortened(study: Study, scenario: Scenario, subject: Subject) -> Scenario:
     batch_size = int(parameters["batch_size"])
     wanted = ENOUGH_FLOPS / ((1 + BACKWARD) * subject.work.flops * batch_size)
     images = batch_size * max(LEAST_STEPS, min(MOST_STEPS, ceil(wanted)))
-    if known := _known_images(study, parameters):
-        images = min(images, known)
-    return replace(scenario, parameters=parameters | {"images": images, "epochs": 1})
-
-
-def _known_images(study: Study, parameters: Mapping[str, object]) -> int | None:
+    dataset = str(parameters["dataset"])
     if given := parameters.get("images"):
-        return int(str(given))
-    card = CATALOG.get(str(parameters["dataset"]))
-    return card.images if card and str(parameters["dataset"]) not in study.data_paths() else None
+        images = min(images, int(given))
+    elif dataset in CATALOG and dataset not in study.data_paths():
+        images = min(images, CATALOG[dataset].images)
+    return replace(scenario, parameters=parameters | {"images": images, "epochs": 1})
 
 
 def _without_files(study: Study) -> Study:
@@ -181,27 +152,24 @@ def chosen_for_probe(subjects: Sequence[Subject], most: int | None = None) -> li
     ends = _ends(subjects)
     kinds = {subject.kind for subject in subjects}
     limit = most if most is not None else max(len(kinds), min(MOST, PER_KIND * len(kinds)))
-    candidates = sorted(subjects, key=size_of, reverse=True)
-    seen: dict[Hashable, int] = {}
+    by_size = sorted(subjects, key=size_of, reverse=True)
+    candidates = [(subject, _aspects(subject, ends)) for subject in by_size]
+    seen: set[Hashable] = set()
     chosen: list[Subject] = []
-    while candidates and len(chosen) < limit:
-        best = max(candidates, key=lambda subject: _novelty(subject, ends, seen))
-        if not _novelty(best, ends, seen):
-            break
-        chosen.append(best)
+
+    def novelty(candidate: tuple[Subject, dict[Hashable, int]]) -> int:
+        return sum(weight for aspect, weight in candidate[1].items() if aspect not in seen)
+
+    while candidates and len(chosen) < limit and novelty(best := max(candidates, key=novelty)):
+        chosen.append(best[0])
         candidates.remove(best)
-        seen |= _aspects(best, ends)
+        seen.update(best[1])
     return sorted(chosen, key=size_of)
 
 
 def size_of(subject: Subject) -> float:
     """The size of one step, by which probes are ordered; 0 where it is not known."""
     return subject.work.flops * subject.work.images_per_step if subject.work else 0.0
-
-
-def _novelty(subject: Subject, ends: dict[str, set[Level]], seen: dict[Hashable, int]) -> int:
-    aspects = _aspects(subject, ends)
-    return sum(weight for aspect, weight in aspects.items() if aspect not in seen)
 
 
 def _aspects(subject: Subject, ends: dict[str, set[Level]]) -> dict[Hashable, int]:
@@ -220,25 +188,22 @@ def _ends(subjects: Sequence[Subject]) -> dict[str, set[Level]]:
     for subject in subjects:
         for name, level in subject.levels.items():
             levels.setdefault(name, set()).add(level)
-    return {name: _shown(found) for name, found in levels.items()}
-
-
-def _shown(levels: set[Level]) -> set[Level]:
-    numbers = [
-        level for level in levels if isinstance(level, int | float) and not isinstance(level, bool)
-    ]
-    return {min(numbers), max(numbers)} if numbers and len(numbers) == len(levels) else levels
+    for name, found in levels.items():
+        numbers = [one for one in found if type(one) in {int, float}]
+        if len(numbers) == len(found):
+            levels[name] = {min(numbers), max(numbers)}
+    return levels
 
 
 @dataclass(frozen=True)
 class Probe:
     """What came of a trial."""
 
-    observations: tuple[Observation, ...] = ()
-    probed: tuple[str, ...] = ()
+    observations: list[Observation] = field(default_factory=list)
+    probed: list[str] = field(default_factory=list)
     """The scenarios that gave an observation, each as often as it did."""
     seconds: float = 0.0
-    left_out: Mapping[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
     """Scenario → why it gave none."""
-    unavailable: Mapping[Kind, str] = field(default_factory=dict)
+    unavailable: dict[Kind, str] = field(default_factory=dict)
     """Kind of runs that cannot be run here → the reason."""

@@ -7,22 +7,29 @@ parameter and step).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import stdtrit
 
-from prumo.forecast.learned_time import learn, product_of_powers, sum_of_costs
-from prumo.study import Adaptive
+from prumo.forecast.document import CONFIDENCE, Span
+from prumo.forecast.learned_time import (
+    Array,
+    LearnedTime,
+    Spread,
+    learn,
+    product_of_powers,
+    sum_of_costs,
+)
+from prumo.study import Adaptive, Level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from numpy.typing import NDArray
 
-    from prumo.forecast.learned_time import Array, LearnedTime, Spread
     from prumo.forecast.observation import Observation, Subject, Work
-    from prumo.study import Level
 
 MOST_REPLICATIONS = 10_000
 LENGTH_SPREAD = 0.02
@@ -44,27 +51,28 @@ def simulate(subjects: Sequence[Subject], observations: Sequence[Observation]) -
     taught = {observation.kind for observation in observations}
     known = [subject for subject in subjects if subject.kind in taught]
     draws = max(LEAST_DRAWS, min(MOST_DRAWS, MOST_NUMBERS // max(1, len(known))))
-    columns: list[int] = []
-    parts = [nothing(draws)]
+    observed = {(observation.kind, observation.place) for observation in observations}
+    row, table = (len(known),), (draws, len(known))
+    times = Times(*map(np.zeros, (row, row, row, table, table, table)))
     for kind in dict.fromkeys(subject.kind for subject in known):
         own = [column for column, subject in enumerate(known) if subject.kind == kind]
         teachers = [observation for observation in observations if observation.kind == kind]
         tell = training_times if known[own[0]].work else program_times
-        parts.append(tell([known[column] for column in own], teachers, draws, random))
-        columns += own
-    times = joined(parts, columns)
+        told = tell([known[column] for column in own], teachers, draws, random)
+        for name, values in vars(told).items():
+            getattr(times, name)[..., own] = values
     states = _states(known, observations, draws, random)
-    observed = {(observation.kind, observation.place) for observation in observations}
-    return Simulation(
-        wall_seconds=times.wall_seconds,
-        train_seconds=times.train_seconds,
-        replications=times.replications,
-        wall_draws=times.wall_draws * states,
-        train_draws=times.train_draws * states,
-        replication_draws=times.replication_draws,
-        subjects=tuple(known),
-        measured=tuple((subject.kind, subject.place) in observed for subject in known),
-    )
+    times.wall_draws[:] *= states
+    times.train_draws[:] *= states
+    measured = tuple((subject.kind, subject.place) in observed for subject in known)
+    return Simulation(**vars(times), subjects=tuple(known), measured=measured)
+
+
+def span_of_draws(value: float, draws: Array) -> Span:
+    """An expected value with the interval of its draws."""
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    # Where a billing rule drops partial minutes, the expected amount can lie at an end.
+    return Span(value=value, low=min(value, float(low)), high=max(value, float(high)))
 
 
 def _states(
@@ -75,16 +83,14 @@ def _states(
 ) -> Array:
     """How much slower or faster each machine may be than when it was measured."""
     machines = list(dict.fromkeys(subject.kind.machine for subject in subjects))
-    spreads = [_state_spread(machine, observations) for machine in machines]
-    states = np.exp(np.array(spreads) * random.standard_normal((draws, len(machines))))
+    pressures = [
+        fmean(o.pressure for o in observations if o.kind.machine == machine) for machine in machines
+    ]
+    # The busier a machine was with other work, the less is known of how busy it will be.
+    spreads = np.maximum(STATE_SPREAD, STATE_PER_PRESSURE * np.array(pressures))
+    states = np.exp(spreads * random.standard_normal((draws, len(machines))))
     columns: Array = states[:, [machines.index(subject.kind.machine) for subject in subjects]]
     return columns
-
-
-def _state_spread(machine: str, observations: Sequence[Observation]) -> float:
-    """The busier a machine was with other work, the less is known of how busy it will be."""
-    pressure = fmean(o.pressure for o in observations if o.kind.machine == machine)
-    return max(STATE_SPREAD, STATE_PER_PRESSURE * pressure)
 
 
 @dataclass(frozen=True)
@@ -107,23 +113,6 @@ class Simulation(Times):
     subjects: tuple[Subject, ...]
     measured: tuple[bool, ...]
     """Whether runs of this very scenario, perhaps shorter ones, were among the measured."""
-
-
-def nothing(draws: int) -> Times:
-    """No scenarios at all."""
-    none, no_draws = np.zeros(0), np.zeros((draws, 0))
-    return Times(none, none, none, no_draws, no_draws, no_draws)
-
-
-def joined(parts: Sequence[Times], columns: Sequence[int]) -> Times:
-    """The parts side by side, each column in the place that `columns` says."""
-    order = np.argsort(columns).astype(int)
-    return Times(
-        *(
-            np.concatenate([getattr(part, field.name) for part in parts], axis=-1)[..., order]
-            for field in fields(Times)
-        )
-    )
 
 
 def replications_of(
@@ -157,16 +146,11 @@ def program_times(
     random: np.random.Generator,
 ) -> Times:
     """Programs are forecast as a whole, from their levels."""
-    columns = _level_columns([*subjects, *observations])
+    rows, is_level = _level_sizes([*subjects, *observations])
+    sizes, taught = rows[: len(subjects)], rows[len(subjects) :]
     seconds = np.array([observation.wall_seconds for observation in observations])
-    taught = columns.sizes([observation.levels for observation in observations])
-    learned = learn(
-        product_of_powers(taught, columns.is_level, seconds),
-        taught,
-        [observation.place for observation in observations],
-        seconds,
-    )
-    sizes = columns.sizes([subject.levels for subject in subjects])
+    trend = product_of_powers(taught, is_level, seconds)
+    learned = learn(trend, taught, [observation.place for observation in observations], seconds)
     places = [subject.place for subject in subjects]
     replications, replication_draws = replications_of(subjects, learned.noise, draws, random)
     expected = learned.expected(sizes, places)
@@ -174,43 +158,21 @@ def program_times(
     return Times(expected, expected, replications, run_draws, run_draws, replication_draws)
 
 
-@dataclass(frozen=True)
-class _LevelColumns:
-    """How the levels of a program become sizes: a constant, logarithms, and 0 or 1 per level."""
+def _level_sizes(cases: Sequence[Subject | Observation]) -> tuple[Array, NDArray[np.bool_]]:
+    """The levels of programs as sizes, a row per case, and which columns stand for a level.
 
-    powers: tuple[str, ...]
-    levels: tuple[tuple[str, Level], ...]
-
-    @property
-    def is_level(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return np.array([False] * (1 + len(self.powers)) + [True] * len(self.levels))
-
-    def sizes(self, cases: Sequence[Mapping[str, Level]]) -> Array:
-        return np.array(
-            [
-                [
-                    1.0,
-                    *(np.log(float(case[name])) for name in self.powers),
-                    *(float(case[name] == level) for name, level in self.levels),
-                ]
-                for case in cases
-            ]
-        )
-
-
-def _level_columns(cases: Sequence[Subject | Observation]) -> _LevelColumns:
-    names = dict.fromkeys(name for case in cases for name in case.levels)
-    found = {name: list(dict.fromkeys(case.levels[name] for case in cases)) for name in names}
-    powers = tuple(name for name, levels in found.items() if _is_size(levels))
-    return _LevelColumns(
-        powers,
-        tuple(
-            (name, level)
-            for name, levels in found.items()
-            if name not in powers and len(levels) > 1
-            for level in levels
-        ),
-    )
+    The columns are a constant, the logarithms of numbers, and 0 or 1 per level of a category.
+    """
+    powers, levels = [np.ones(len(cases))], []
+    for name in dict.fromkeys(name for case in cases for name in case.levels):
+        values = [case.levels[name] for case in cases]
+        found = list(dict.fromkeys(values))
+        if _is_size(found):
+            powers.append(np.log(np.array(values, dtype=float)))
+        elif len(found) > 1:
+            levels += [np.array([float(value == level) for value in values]) for level in found]
+    is_level = np.array([False] * len(powers) + [True] * len(levels))
+    return np.column_stack([*powers, *levels]), is_level
 
 
 def _is_size(levels: Sequence[Level]) -> bool:
@@ -235,7 +197,9 @@ def training_times(
     sizes, start_sizes = _training_sizes(works), _start_sizes(works)
     rehearsal = np.array([work.rehearsed_steps / work.steps for work in works])
     trained = training.expected(sizes, places)
-    longer = _beyond(works, observations) * random.standard_normal((draws, 1))
+    longest = max(observation.work.steps for observation in observations if observation.work)
+    doublings = np.log2([max(1.0, work.steps / longest) for work in works])
+    longer = LENGTH_SPREAD * doublings * random.standard_normal((draws, 1))
     train_draws = training.draws(sizes, places, replications, draws, random) * np.exp(longer)
     starts = start.draws(start_sizes, places, replications, draws, random)
     return Times(
@@ -263,14 +227,6 @@ def _learned_training(observations: Sequence[Observation]) -> tuple[LearnedTime,
         learn(sum_of_costs(sizes, trained), sizes, places, trained),
         learn(sum_of_costs(start_sizes, started), start_sizes, places, started),
     )
-
-
-def _beyond(works: Sequence[Work], observations: Sequence[Observation]) -> Array:
-    """How little is known of runs that are longer than all measured ones."""
-    longest = max(observation.work.steps for observation in observations if observation.work)
-    doublings = np.log2([max(1.0, work.steps / longest) for work in works])
-    spread: Array = LENGTH_SPREAD * doublings
-    return spread
 
 
 def _training_sizes(works: Sequence[Work]) -> Array:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,43 +16,40 @@ from prumo.datasets.study_data import StudyData
 from prumo.errors import InputError, PrumoError
 from prumo.forecast.document import (
     COLUMNS,
-    CONFIDENCE,
     Basis,
     Forecast,
     Grounds,
     ScenarioForecast,
-    Span,
     forecast_against_fact,
     read_forecast,
     write_forecast,
 )
-from prumo.forecast.observation import command_subject, observation_of, subject_of
+from prumo.forecast.observation import (
+    Kind,
+    Observation,
+    Subject,
+    command_subject,
+    observation_of,
+    subject_of,
+)
 from prumo.forecast.probe import Probe, chosen_for_probe, probe
-from prumo.forecast.simulation import simulate
+from prumo.forecast.simulation import Simulation, simulate, span_of_draws
 from prumo.machine.accelerators import read_gpus
 from prumo.machine.cpu import read_cpu
-from prumo.money.billing import rate_of
-from prumo.money.catalog import load_catalog
-from prumo.money.price import Purchase
+from prumo.money.billing import Rate, rate_of
+from prumo.money.catalog import Catalog, load_catalog
+from prumo.money.price import Purchase, Unit
 from prumo.money.study_prices import named_prices, read_prices
 from prumo.results.tables import Results
-from prumo.run.events import ListenerProgress, Remark
-from prumo.study import CostSettings, Training, plan_of
+from prumo.run.events import Listener, ListenerProgress, Remark
+from prumo.study import CostSettings, Scenario, Study, Training, plan_of
 from prumo.study.workload import Imported
 from prumo.version import __version__
 from prumo_worker.data import CATALOG
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     from prumo.forecast.learned_time import Array
-    from prumo.forecast.observation import Kind, Observation, Subject
-    from prumo.forecast.simulation import Simulation
-    from prumo.money.billing import Rate
     from prumo.results.record import RunRecord
-    from prumo.run.events import Listener
-    from prumo.study import Scenario, Study
 
 MOST_BILLED = 200_000
 """Simulated bills in all: a billing rule is a loop in Python."""
@@ -64,7 +63,12 @@ def forecast_study(study: Study, results: Path, sources: Sources, listener: List
     """Forecast the time and the money of a study; nothing of it is run but the probe."""
     if isinstance(study.workload, Imported):
         raise InputError(f"the runs of {study.name} were made elsewhere: nothing is to be forecast")
-    scenarios = _listed(study)
+    count = plan_of(study).scenarios
+    if count > MOST_SCENARIOS:
+        raise InputError(
+            f"{study.name} has {count} scenarios; up to {MOST_SCENARIOS} can be forecast"
+        )
+    scenarios = list(study.scenarios())
     data = StudyData(study, ListenerProgress(listener))
     subjects = [_subject(study, scenario, data) for scenario in scenarios]
     earlier = _earlier(study, subjects, results, sources.earlier)
@@ -90,20 +94,6 @@ def forecast_study(study: Study, results: Path, sources: Sources, listener: List
         grounds,
         datetime.now(UTC),
     )
-
-
-def _is_of(forecast: Forecast, study: Study) -> bool:
-    levels = [dict(scenario.factors) for scenario in study.scenarios()]
-    return [row.factors for row in forecast.scenarios] == levels
-
-
-def _listed(study: Study) -> list[Scenario]:
-    count = plan_of(study).scenarios
-    if count > MOST_SCENARIOS:
-        raise InputError(
-            f"{study.name} has {count} scenarios; up to {MOST_SCENARIOS} can be forecast"
-        )
-    return list(study.scenarios())
 
 
 def _subject(study: Study, scenario: Scenario, data: StudyData) -> Subject:
@@ -169,7 +159,9 @@ def _is_comparable(record: RunRecord, study: Study) -> bool:
     is_training = isinstance(study.workload, Training)
     if not is_training and (record.study != study.name or {*record.factors} != {*study.factors}):
         return False
-    return _is_of_this_machine(record.machine) or _is_absent(record.parameters.get("device"))
+    device = record.parameters.get("device")
+    is_absent_here = device not in {None, "cpu"} and not read_gpus().devices
+    return _is_of_this_machine(record.machine) or is_absent_here
 
 
 def _is_of_this_machine(facts: Mapping[str, object]) -> bool:
@@ -185,23 +177,15 @@ def _is_of_this_machine(facts: Mapping[str, object]) -> bool:
     )
 
 
-def _is_absent(device: object) -> bool:
-    """Whether this machine has no such device, so that runs of another have to do."""
-    return device not in {None, "cpu"} and not read_gpus().devices
-
-
 def _rates(study: Study, results: Path, listener: Listener) -> dict[str, Rate]:
     """The rates kept with the results, or those of the study's prices in the catalog."""
     if kept := read_prices(results):
         return kept.rates
-    names = named_prices(study)
-    if not names:
-        return {}
-    catalog, purchase = load_catalog(), Purchase(study.cost.purchase)
-    rates = {}
+    names, rates = named_prices(study), {}
+    catalog = load_catalog() if names else Catalog(())
     for label, name in names.items():
         try:
-            rates[label] = rate_of(catalog.named(name), purchase)
+            rates[label] = rate_of(catalog.named(name), Purchase(study.cost.purchase))
         except PrumoError as error:
             listener(Remark(f"no money for machine '{label}': {error}"))
     return rates
@@ -213,9 +197,10 @@ def outlook(study: Study, results: Path, sources: Sources, listener: Listener) -
     One that is there and that runs were made after is left as it is, to be compared with them.
     """
     kept = read_forecast(results)
-    if kept is not None and _is_of(kept, study) and (results / "runs").is_dir():
-        check = forecast_against_fact(kept, Results(results))
-        if not check.is_empty():
+    if kept is not None and (results / "runs").is_dir():
+        levels = [dict(scenario.factors) for scenario in study.scenarios()]
+        is_of_study = [row.factors for row in kept.scenarios] == levels
+        if is_of_study and len(check := forecast_against_fact(kept, Results(results))):
             return Outlook(kept, check, is_new=False)
     forecast = forecast_study(study, results, sources, listener)
     write_forecast(results, forecast)
@@ -264,8 +249,9 @@ class Bill:
     def rate(self, machine: str) -> Rate | None:
         """The rate of a machine, where its amounts can be added to the others."""
         rate = self.rates.get(machine) or self.rates.get("")
-        usable = rate is not None and rate.is_per_time and rate.currency == self.currency
-        return rate if usable and self.billed else None
+        if rate is None or rate.currency != self.currency or not self.billed:
+            return None
+        return rate if rate.unit in {Unit.HOUR, Unit.SECOND} else None
 
     def amounts(self, rate: Rate, seconds: Array) -> Array:
         """What runs of so many seconds cost."""
@@ -284,101 +270,59 @@ def summarise(  # noqa: PLR0913 (each is another ground)
     made: datetime,
 ) -> Forecast:
     """The forecast of a study; `reasons` says why a scenario is not in the simulation."""
-    columns = {subject.scenario: place for place, subject in enumerate(simulation.subjects)}
     money = _money(simulation, bill)
     totals = simulation.wall_draws * simulation.replication_draws
-    rows = []
-    for scenario in scenarios:
-        place = columns.get(scenario.name)
-        if place is None:
-            rows.append(_unknown(scenario, reasons.get(scenario.name, "")))
-            continue
+    known: dict[str, dict[str, Any]] = {}
+    for place, subject in enumerate(simulation.subjects):
         replications = float(simulation.replications[place])
         wall_seconds = float(simulation.wall_seconds[place])
-        rows.append(
-            ScenarioForecast(
-                scenario=scenario.name,
-                factors=dict(scenario.factors),
-                basis=Basis.MEASURED if simulation.measured[place] else Basis.SCALED,
-                replications=replications,
-                run_seconds=_span(wall_seconds, simulation.wall_draws[:, place]),
-                seconds=_span(wall_seconds * replications, totals[:, place]),
-                cost=money.span(place),
-            )
-        )
-    expected = float((simulation.wall_seconds * simulation.replications).sum())
-    return Forecast(
+        known[subject.scenario] = {
+            "basis": Basis.MEASURED if simulation.measured[place] else Basis.SCALED,
+            "replications": replications,
+            "run_seconds": span_of_draws(wall_seconds, simulation.wall_draws[:, place]),
+            "seconds": span_of_draws(wall_seconds * replications, totals[:, place]),
+            "cost": span_of_draws(*money[place]) if place in money else None,
+        }
+    rows = []
+    for scenario in scenarios:
+        unknown: dict[str, Any] = {"basis": Basis.NOTHING, "reason": reasons.get(scenario.name, "")}
+        expected = {"factors": dict(scenario.factors), **known.get(scenario.name, unknown)}
+        rows.append(ScenarioForecast(scenario=scenario.name, **expected))
+    wall_seconds = float((simulation.wall_seconds * simulation.replications).sum())
+    forecast = Forecast(
         study=study,
         made=made,
         prumo=__version__,
-        seconds=_span(expected, totals.sum(axis=1)) if columns else None,
-        cost=money.total(),
-        currency=bill.currency if money.columns else "",
-        billed=_told_metric(simulation, bill) if money.columns else "",
+        seconds=span_of_draws(wall_seconds, totals.sum(axis=1)) if known else None,
         rates=dict(bill.rates),
         grounds=grounds,
         scenarios=tuple(rows),
     )
+    if not money:
+        return forecast
+    amounts, draws = zip(*money.values(), strict=True)
+    # A program tells no time of training, so that its whole time is paid for.
+    is_training = any(subject.work for subject in simulation.subjects)
+    paid = {
+        "cost": span_of_draws(sum(amounts), np.sum(draws, axis=0)),
+        "currency": bill.currency,
+        "billed": bill.billed if is_training else "wall_seconds",
+    }
+    return forecast.model_copy(update=paid)
 
 
-@dataclass(frozen=True)
-class _Money:
-    """Expected and simulated amounts of the scenarios that have a rate."""
-
-    expected: Array
-    draws: Array
-    columns: dict[int, int]
-    """Column of the simulation → column of the amounts."""
-
-    def span(self, place: int) -> Span | None:
-        if place not in self.columns:
-            return None
-        column = self.columns[place]
-        return _span(float(self.expected[column]), self.draws[:, column])
-
-    def total(self) -> Span | None:
-        if not self.columns:
-            return None
-        return _span(float(self.expected.sum()), self.draws.sum(axis=1))
-
-
-def _money(simulation: Simulation, bill: Bill) -> _Money:
-    rates = [bill.rate(subject.kind.machine) for subject in simulation.subjects]
-    places = [place for place, rate in enumerate(rates) if rate is not None]
+def _money(simulation: Simulation, bill: Bill) -> dict[int, tuple[float, Array]]:
+    """Expected and simulated amounts of the columns of a simulation that have a rate."""
+    machines = [subject.kind.machine for subject in simulation.subjects]
+    rates = {place: rate for place, name in enumerate(machines) if (rate := bill.rate(name))}
     is_wall = bill.billed == "wall_seconds"
     expected = simulation.wall_seconds if is_wall else simulation.train_seconds
     draws = simulation.wall_draws if is_wall else simulation.train_draws
-    count = min(len(draws), max(1, MOST_BILLED // max(1, len(places))))
-    amounts = np.zeros((count, len(places)))
-    middle = np.zeros(len(places))
-    for column, place in enumerate(places):
-        rate = rates[place]
-        if rate is None:
-            continue
+    count = max(1, MOST_BILLED // max(1, len(rates)))
+    found = {}
+    for place, rate in rates.items():
+        amount = bill.amounts(rate, expected[place : place + 1]).item()
+        amounts = bill.amounts(rate, draws[:count, place])
         runs = simulation.replication_draws[:count, place]
-        amounts[:, column] = runs * bill.amounts(rate, draws[:count, place])
-        middle[column] = (
-            simulation.replications[place] * bill.amounts(rate, expected[place : place + 1]).item()
-        )
-    return _Money(middle, amounts, {place: column for column, place in enumerate(places)})
-
-
-def _told_metric(simulation: Simulation, bill: Bill) -> str:
-    """A program tells no time of training, so that its whole time is paid for."""
-    trained = any(subject.work for subject in simulation.subjects)
-    return bill.billed if trained else "wall_seconds"
-
-
-def _unknown(scenario: Scenario, reason: str) -> ScenarioForecast:
-    return ScenarioForecast(
-        scenario=scenario.name,
-        factors=dict(scenario.factors),
-        basis=Basis.NOTHING,
-        reason=reason,
-    )
-
-
-def _span(value: float, draws: Array) -> Span:
-    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    # Where a billing rule drops partial minutes, the expected amount can lie at an end.
-    return Span(value=value, low=min(value, float(low)), high=max(value, float(high)))
+        found[place] = float(simulation.replications[place] * amount), runs * amounts
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -9,6 +10,9 @@ from typing import TYPE_CHECKING
 from prumo.errors import InputError
 from prumo.foreign.claim_figures import (
     Figure,
+    Group,
+    Levels,
+    Scenarios,
     Scope,
     mean_figure,
     order_figure,
@@ -17,28 +21,13 @@ from prumo.foreign.claim_figures import (
     spread_figure,
     spread_ratio_figure,
 )
-from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO
+from prumo.foreign.claims import COMPARISONS, SPREAD_RATIO, Claim, Claims, Stated
 from prumo.quantity import DIGITS
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from prumo.foreign.claim_figures import Group, Levels, Scenarios
-    from prumo.foreign.claims import Claim, Claims, Stated
     from prumo.study.document import SectionFile
-
-_FROM_RATIO: dict[str, Callable[[float], float]] = {
-    "times_less": lambda ratio: 1 / ratio,
-    "times_more": lambda ratio: ratio,
-    "percent_less": lambda ratio: 100 * (1 - ratio),
-    "percent_more": lambda ratio: 100 * (ratio - 1),
-    SPREAD_RATIO: lambda ratio: ratio,
-    "ordering": lambda ratio: ratio,
-}
-"""A comparison's figure by how many times as large the one is as the other."""
-
 
 PERCENT = "%"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -132,10 +121,20 @@ def audit(
     claims: SectionFile[Claims], scenarios: Scenarios, confidence: float = DEFAULT_CONFIDENCE
 ) -> list[Audited]:
     """Judge every claim; StudyError where one is about scenarios or figures that there are not."""
-    return [
-        _audited(claim, _scope(claims, number, scenarios), scenarios, confidence)
-        for number, claim in enumerate(claims.section.claims)
-    ]
+    audited = []
+    for number, claim in enumerate(claims.section.claims):
+        scope = _scope(claims, number, scenarios)
+        found = _found(claim, scope, scenarios, confidence)
+        if isinstance(found, ReasonKind):
+            reason = Reason(found)
+            audited.append(Audited(claim, scope, Judgement.NOT_SUPPORTED, reason))
+            continue
+        judgement, why = _judged(claim, found)
+        alternative = None
+        if claim.stated is not None and judgement is not Judgement.AGREES:
+            alternative = _alternative(claim, scope, scenarios, confidence)
+        audited.append(Audited(claim, scope, judgement, why, found, alternative))
+    return audited
 
 
 def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Scope:
@@ -163,17 +162,6 @@ def _scope(claims: SectionFile[Claims], number: int, scenarios: Scenarios) -> Sc
     return scope
 
 
-def _audited(claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float) -> Audited:
-    found = _found(claim, scope, scenarios, confidence)
-    if isinstance(found, ReasonKind):
-        return Audited(claim, scope, Judgement.NOT_SUPPORTED, Reason(found))
-    judgement, reason = _judged(claim, found)
-    alternative = None
-    if claim.stated is not None and judgement is not Judgement.AGREES:
-        alternative = _alternative(claim, scope, scenarios, confidence)
-    return Audited(claim, scope, judgement, reason, found, alternative)
-
-
 def _found(
     claim: Claim, scope: Scope, scenarios: Scenarios, confidence: float
 ) -> Figure | ReasonKind:
@@ -198,15 +186,12 @@ def _compared(
     if not pairs:
         return ReasonKind.NO_RUNS
     if claim.kind == SPREAD_RATIO:
-        return spread_ratio_figure(*pairs[0], confidence) or _no_spread_ratio(*pairs[0])
+        untold = [group for group in pairs[0] if group.standard_deviation is None]
+        reason = _no_deviation(untold[0]) if untold else ReasonKind.NOT_POSITIVE
+        return spread_ratio_figure(*pairs[0], confidence) or reason
     figure = ratio_figure if claim.ordering is None else order_figure
     ratio = figure(pairs, confidence)
-    return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(_FROM_RATIO[claim.kind])
-
-
-def _no_spread_ratio(one: Group, other: Group) -> ReasonKind:
-    untold = [group for group in (one, other) if group.standard_deviation is None]
-    return _no_deviation(untold[0]) if untold else ReasonKind.NOT_POSITIVE
+    return ReasonKind.NOT_POSITIVE if ratio is None else ratio.changed(COMPARISONS[claim.kind])
 
 
 def _no_deviation(group: Group) -> ReasonKind:
@@ -228,18 +213,13 @@ def _ordered(ratio: Figure, *, is_more: bool) -> tuple[Judgement, Reason | None]
         return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NO_SPREAD)
     if ratio.low <= 1 <= ratio.high:
         return Judgement.NOT_SUPPORTED, Reason(ReasonKind.NOT_APART)
-    if (ratio.low > 1) == is_more:
-        exceptions = _exceptions(ratio, is_more=is_more)
-        return Judgement.AGREES_IN_PART if exceptions else Judgement.AGREES, exceptions
-    return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
-
-
-def _exceptions(ratio: Figure, *, is_more: bool) -> Reason | None:
-    """In how many pairs an ordering that holds on average does not."""
+    if (ratio.low > 1) != is_more:
+        return Judgement.CONTRADICTED, Reason(ReasonKind.OPPOSITE)
     others = [part for part in ratio.parts if (part > 1) != is_more]
     if not others:
-        return None
-    return Reason(ReasonKind.EXCEPTIONS, {"count": len(others), "all": len(ratio.parts)})
+        return Judgement.AGREES, None
+    counts = {"count": len(others), "all": len(ratio.parts)}
+    return Judgement.AGREES_IN_PART, Reason(ReasonKind.EXCEPTIONS, counts)
 
 
 def _holds(claim: Claim, found: Figure) -> bool:
@@ -262,15 +242,8 @@ def _outside(claim: Claim, found: Figure) -> Reason | None:
     if stated is None or not stated.is_range or len(found.parts) <= 1:
         return None
     outside = sum(not _is_allowed(claim, stated, part) for part in found.parts)
-    return Reason(
-        ReasonKind.OUTSIDE,
-        {
-            "count": outside,
-            "all": len(found.parts),
-            "low": min(found.parts),
-            "high": max(found.parts),
-        },
-    )
+    ends = {"low": min(found.parts), "high": max(found.parts)}
+    return Reason(ReasonKind.OUTSIDE, {"count": outside, "all": len(found.parts), **ends})
 
 
 def _is_opposite(claim: Claim, found: Figure) -> bool:
@@ -278,7 +251,7 @@ def _is_opposite(claim: Claim, found: Figure) -> bool:
     stated = claim.stated
     if claim.kind not in COMPARISONS or stated is None or found.low is None or found.high is None:
         return False
-    equal = _FROM_RATIO[claim.kind](1.0)
+    equal = COMPARISONS[claim.kind](1.0)
     return (stated.low > equal > found.high) or (stated.high < equal < found.low)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
 from math import exp, inf, log, prod, sqrt
 from statistics import fmean, median, stdev
-from typing import TYPE_CHECKING
 
 import polars as pl
 from scipy.special import chdtri, fdtri
@@ -16,12 +16,7 @@ from prumo.errors import InputError, did_you_mean
 from prumo.results.columns import IDENTITY_COLUMNS, OUTCOME_COLUMNS
 from prumo.results.record import Spread
 from prumo.statistics.interval import LogMean, log_mean_ratio, lowest_mean, t_quantile
-from prumo.study import level_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from prumo.study import Level
+from prumo.study import Level, level_text
 
 
 @dataclass(frozen=True)
@@ -88,10 +83,9 @@ def mean_figure(groups: Sequence[Group], confidence: float, *, is_amount: bool =
     """The mean of the groups' means, all weighing the same; that of an amount stays above zero."""
     value = fmean(group.mean for group in groups)
     parts = tuple(group.mean for group in groups)
-    known = _welch([(group, 1 / len(groups)) for group in groups])
-    if known is None:
+    width = _half_width(groups, confidence)
+    if width is None:
         return Figure(value, parts=parts)
-    width = known.half_width(confidence)
     is_never_negative = is_amount and all(min(group.values) >= 0 for group in groups)
     floor = lowest_mean(value, confidence) if is_never_negative else -inf
     return Figure(value, max(value - width, floor), value + width, parts)
@@ -165,30 +159,19 @@ def single_figure(group: Group, statistic: str) -> Figure | None:
     return None if group.spread is not None else Figure(SINGLE[statistic](group.values))
 
 
-@dataclass(frozen=True)
-class _Welch:
-    """The standard error of a weighted sum of means, and how well it is known itself."""
-
-    squared_error: float
-    degrees_of_freedom: float
-
-    def half_width(self, confidence: float) -> float:
-        if self.squared_error == 0:
-            return 0.0
-        return t_quantile(confidence, self.degrees_of_freedom) * sqrt(self.squared_error)
-
-
-def _welch(weighted: Sequence[tuple[Group, float]]) -> _Welch | None:
-    """The error of a weighted sum of means, by Welch (1947), Biometrika 34."""
-    shares = []
-    for group, weight in weighted:
+def _half_width(groups: Sequence[Group], confidence: float) -> float | None:
+    """Of the interval of the mean of means, by Welch (1947), Biometrika 34."""
+    total = curvature = 0.0
+    for group in groups:
         squared = group.squared_error
         if squared is None or group.n is None:
             return None
-        shares.append((squared * weight**2, group.n - 1))
-    total = sum(share for share, _ in shares)
-    curvature = sum(share**2 / degrees for share, degrees in shares)
-    return _Welch(total, total**2 / curvature if curvature else inf)
+        share = squared * (1 / len(groups)) ** 2
+        total += share
+        curvature += share**2 / (group.n - 1)
+    if total == 0:
+        return 0.0
+    return t_quantile(confidence, total**2 / curvature if curvature else inf) * sqrt(total)
 
 
 Levels = dict[str, str]
@@ -209,11 +192,6 @@ class Scope:
         """The factors in which the two sides differ."""
         return [name for name, level in self.other.items() if self.one[name] != level]
 
-    def changes(self, origin: Scope) -> int:
-        """How many levels another scope has to change to become this one."""
-        sides = ((self.one, origin.one), (self.other, origin.other))
-        return sum(side[name] != was[name] for side, was in sides for name in side)
-
 
 class Scenarios:
     """The finished runs of a study, by their levels."""
@@ -224,19 +202,13 @@ class Scenarios:
         planned: Mapping[str, Sequence[Level]],
         spreads: Mapping[str, Mapping[str, Spread]],
     ) -> None:
-        """Take the runs of a study.
-
-        Args:
-            runs: a row per run, with the factors and the metrics.
-            planned: factor → the levels that the study plans, measured or not.
-            spreads: scenario → metric → what a published summary tells, where a run is one.
-        """
+        """Take a row per run, factor → levels as planned, and scenario → metric → its spread."""
         factors = list(planned)
         finished = runs.filter(pl.col("verdict") == "finished")
         known = {*IDENTITY_COLUMNS, *OUTCOME_COLUMNS, *factors} - {"wall_seconds"}
         self._metrics = [name for name in runs.columns if name not in known]
         self._tables = [
-            (str(scenario), _levels(table, factors), table)
+            (str(scenario), {name: _level(table[name][0]) for name in factors}, table)
             for (scenario,), table in finished.group_by("scenario", maintain_order=True)
         ]
         self._spreads = spreads
@@ -268,7 +240,7 @@ class Scenarios:
     def groups(self, metric: str, levels: Mapping[str, str]) -> list[Group]:
         """The scenarios with these levels that have figures of a metric."""
         if metric not in self._groups:
-            self._groups[metric] = list(self._all_groups(metric))
+            self._groups[metric] = list(self._with_figures(metric))
         return [group for group in self._groups[metric] if levels.items() <= group.levels.items()]
 
     def pairs(self, metric: str, scope: Scope) -> list[tuple[Group, Group]]:
@@ -288,18 +260,21 @@ class Scenarios:
         if prod(map(len, sides)) > MOST_SCOPES:
             return []
         found = [other for other in _scopes(choices, scope.apart) if other != scope]
-        return sorted(found, key=lambda other: other.changes(scope))
 
-    def _all_groups(self, metric: str) -> Iterator[Group]:
+        def changes(other: Scope) -> int:
+            sides = ((other.one, scope.one), (other.other, scope.other))
+            return sum(side[name] != was[name] for side, was in sides for name in side)
+
+        return sorted(found, key=changes)
+
+    def _with_figures(self, metric: str) -> Iterator[Group]:
         for scenario, levels, table in self._tables:
             column = table[metric].cast(pl.Float64).drop_nulls()
+            told = self._spreads.get(scenario)
+            # What follows from a summary's mean, as its cost does, is no single measurement either.
+            spread = told.get(metric, Spread()) if told else None
             if values := column.filter(column.is_finite()).to_list():
-                yield Group(scenario, levels, tuple(values), self._spread(scenario, metric))
-
-    def _spread(self, scenario: str, metric: str) -> Spread | None:
-        told = self._spreads.get(scenario)
-        # What follows from a summary's mean, as its cost does, is no single measurement either.
-        return told.get(metric, Spread()) if told else None
+                yield Group(scenario, levels, tuple(values), spread)
 
 
 def _scopes(choices: Mapping[str, Sequence[str]], apart: Sequence[str]) -> Iterator[Scope]:
@@ -310,11 +285,6 @@ def _scopes(choices: Mapping[str, Sequence[str]], apart: Sequence[str]) -> Itera
             changed = dict(zip(apart, others, strict=True))
             if all(one[name] != level for name, level in changed.items()):
                 yield Scope(one, {**one, **changed} if apart else {})
-
-
-def _levels(table: pl.DataFrame, factors: Sequence[str]) -> Levels:
-    row = table.row(0, named=True)
-    return {name: _level(row[name]) for name in factors}
 
 
 def _level(level: Level | None) -> str:

@@ -1,6 +1,7 @@
 """Claims about a study's results, as somebody stated them: the claims file."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import inf, isfinite
@@ -104,17 +105,15 @@ def _read_tolerance(value: object) -> Tolerance:
     return Tolerance(float(match[1]), is_percent=bool(match[2]))
 
 
-def _level(value: object) -> object:
-    return level_text(value) if isinstance(value, bool) else value
-
-
 StatedField = Annotated[
     Stated, PlainValidator(_read_stated), WithJsonSchema({"type": ["number", "string"]})
 ]
 ToleranceField = Annotated[
     Tolerance, PlainValidator(_read_tolerance), WithJsonSchema({"type": ["number", "string"]})
 ]
-LevelName = Annotated[Text, BeforeValidator(_level)]
+LevelName = Annotated[
+    Text, BeforeValidator(lambda level: level_text(level) if isinstance(level, bool) else level)
+]
 
 STATISTICS = (
     "mean",
@@ -125,14 +124,15 @@ STATISTICS = (
     "maximum",
 )
 SPREAD_RATIO = "spread_times_more"
-COMPARISONS = (
-    "times_less",
-    "times_more",
-    "percent_less",
-    "percent_more",
-    SPREAD_RATIO,
-    "ordering",
-)
+COMPARISONS: dict[str, Callable[[float], float]] = {
+    "times_less": lambda ratio: 1 / ratio,
+    "times_more": lambda ratio: ratio,
+    "percent_less": lambda ratio: 100 * (1 - ratio),
+    "percent_more": lambda ratio: 100 * (ratio - 1),
+    SPREAD_RATIO: lambda ratio: ratio,
+    "ordering": lambda ratio: ratio,
+}
+"""A comparison's figure by how many times as large the one is as the other."""
 
 
 class Claim(Section):

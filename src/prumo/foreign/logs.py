@@ -6,23 +6,19 @@ import hashlib
 import json
 import re
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from prumo.errors import InputError, StorageError
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, ResultsFolder
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.journal import journal_metrics, read_events
-from prumo.run.verdict import find_anomalies
+from prumo.run.verdict import WORTHLESS, find_anomalies
 from prumo.study import Run, Scenario
 from prumo_worker.journal import Journal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 NUMBER = r"-?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)"
 """How both libraries print a figure."""
@@ -56,12 +52,24 @@ class LogKind:
     framework: str
     title: str
     """As people write the library's name."""
-    step: Callable[[str], LoggedStep | None]
-    """The step that a line tells of; none for every other line."""
+    line: re.Pattern[str]
+    """A line that tells of a step: its number, its loss and the seconds of `count` steps or one."""
+    first_timed: int = 0
+    """The first step with a time that can be believed."""
     note: str = ""
     """What a reader of the figures must know."""
     device: re.Pattern[str] | None = None
     """What the library prints of its device, cpu or gpu in the first group; none where nothing."""
+
+    def step(self, line: str) -> LoggedStep | None:
+        """The step that a line tells of; none for every other line."""
+        found = self.line.search(line)
+        if not found:
+            return None
+        number, count = int(found["step"]), int(found.groupdict().get("count", 1))
+        seconds = float(found["seconds"]) / max(1, count)
+        is_timed = number >= self.first_timed
+        return LoggedStep(number, float(found["loss"]), seconds if is_timed else None)
 
 
 @dataclass(frozen=True)
@@ -94,31 +102,25 @@ def read_log(kind: LogKind, file: Path) -> Log:
             f"{file}: no step with its loss and time is in it; is it a whole "
             f"{kind.name.replace('-', ' ')}?"
         )
-    _require_figures(file, steps)
-    _require_device(kind, file, text, factors["machine"])
-    return Log(kind, file, factors, steps, hashlib.sha256(content).hexdigest())
-
-
-def _require_figures(file: Path, steps: Iterable[LoggedStep]) -> None:
     timed = sum(step.iterations for step in steps if step.seconds is not None)
     if timed < _FEWEST_STEPS:
         raise InputError(
             f"{file}: the log is cut: it has the loss and time of {timed} "
             f"step{'' if timed == 1 else 's'}, and {_FEWEST_STEPS} are the fewest"
         )
-
-
-def _require_device(kind: LogKind, file: Path, text: str, device: str) -> None:
-    """Refuse a log that says another device than its name; the last training in it counts."""
+    # The last training in a log counts.
     said = kind.device.findall(text) if kind.device else []
-    if said and said[-1].lower() != device:
-        raise InputError(
-            f"{file}: the name says {device.upper()}, and the training in it used {said[-1]}"
-        )
+    if said and said[-1].lower() != factors["machine"]:
+        device = factors["machine"].upper()
+        raise InputError(f"{file}: the name says {device}, and the training in it used {said[-1]}")
+    return Log(kind, file, factors, steps, hashlib.sha256(content).hexdigest())
 
 
-def _steps(kind: LogKind, lines: Iterable[str]) -> Iterable[LoggedStep]:
-    """The steps of the last training in a log; a number that goes back is a new beginning."""
+def _steps(kind: LogKind, lines: Iterable[str]) -> Iterator[LoggedStep]:
+    """The steps of the last training in a log; a number that goes back is a new beginning.
+
+    Each is told with how many it stands for, as many logs tell only every twentieth.
+    """
     steps: list[LoggedStep] = []
     for step in filter(None, map(kind.step, lines)):
         if steps and step.number < steps[-1].number:
@@ -126,17 +128,10 @@ def _steps(kind: LogKind, lines: Iterable[str]) -> Iterable[LoggedStep]:
         if steps and step.number == steps[-1].number:
             steps.pop()
         steps.append(step)
-    return _with_iterations(steps)
-
-
-def _with_iterations(steps: list[LoggedStep]) -> Iterator[LoggedStep]:
-    """The steps with how many each stands for, as many logs tell only every twentieth."""
-    if not steps:
-        return
     distances = [after.number - before.number for before, after in pairwise(steps)]
     # A training that goes on from a snapshot does not begin at 0.
-    first = max(1, min([steps[0].number, *distances[:1]]))
-    for step, iterations in zip(steps, [first, *distances], strict=True):
+    first = max(1, min([*(step.number for step in steps[:1]), *distances[:1]], default=1))
+    for step, iterations in zip(steps, [first, *distances], strict=False):
         yield replace(step, iterations=iterations)
 
 
@@ -155,57 +150,29 @@ def _factors(kind: LogKind, file: Path) -> dict[str, Any]:
     }
 
 
-_CAFFE_LINE = re.compile(
-    rf"Iteration (?P<step>\d+) \({NUMBER} iter/s, (?P<seconds>{NUMBER})s/(?P<count>\d+) iters\), "
-    rf"loss = (?P<loss>{NUMBER})"
-)
-# `Use CPU.` and `Using GPUs 0, 1`.
-_DEVICE = re.compile(r"\] Us(?:e|ing) (CPU|GPU)")
-
-
-def read_caffe_step(line: str) -> LoggedStep | None:
-    """The step of a line; iteration 0 has no time, as nothing has been timed by then."""
-    found = _CAFFE_LINE.search(line)
-    if not found:
-        return None
-    number = int(found["step"])
-    seconds = float(found["seconds"]) / max(1, int(found["count"]))
-    return LoggedStep(number, float(found["loss"]), seconds if number else None)
-
-
 CAFFE = LogKind(
     name="caffe-log",
     framework="caffe",
     title="Caffe",
-    step=read_caffe_step,
+    line=re.compile(
+        rf"Iteration (?P<step>\d+) \({NUMBER} iter/s, "
+        rf"(?P<seconds>{NUMBER})s/(?P<count>\d+) iters\), loss = (?P<loss>{NUMBER})"
+    ),
+    first_timed=1,
     note="iteration 0 is not in the times: what Caffe prints for it is not a time of a step",
-    device=_DEVICE,
+    # `Use CPU.` and `Using GPUs 0, 1`.
+    device=re.compile(r"\] Us(?:e|ing) (CPU|GPU)"),
 )
-
-
-_LINE = re.compile(
-    rf"INFO:tensorflow:global step (?P<step>\d+): loss = (?P<loss>{NUMBER}) "
-    rf"\((?P<seconds>{NUMBER}) sec/step\)"
-)
-
-
-def read_tensorflow_step(line: str) -> LoggedStep | None:
-    """The step of a line."""
-    found = _LINE.search(line)
-    if not found:
-        return None
-    return LoggedStep(int(found["step"]), float(found["loss"]), float(found["seconds"]))
-
-
 TENSORFLOW = LogKind(
     name="tensorflow-log",
     framework="tensorflow",
     title="TensorFlow-Slim",
-    step=read_tensorflow_step,
+    line=re.compile(
+        rf"INFO:tensorflow:global step (?P<step>\d+): loss = (?P<loss>{NUMBER}) "
+        rf"\((?P<seconds>{NUMBER}) sec/step\)"
+    ),
 )
-
-
-KINDS: Mapping[str, LogKind] = MappingProxyType({kind.name: kind for kind in (CAFFE, TENSORFLOW)})
+KINDS = {kind.name: kind for kind in (CAFFE, TENSORFLOW)}
 
 
 def import_logs(
@@ -213,18 +180,19 @@ def import_logs(
 ) -> list[RunRecord]:
     """Make a run of every log; all are read before anything is written.
 
-    Args:
-        kind: which library wrote the logs.
-        files: the logs, named `train_NETWORK_MODE_BATCH.log`.
-        results: the folder that the runs go into, made where it is missing.
-        epoch_images: images of one epoch, to divide the steps into epochs; all are one without.
+    The images of one epoch divide the steps into epochs; without them all steps are one.
     """
     logs = [read_log(kind, file) for file in files]
     study = results.resolve().name
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked():
-        _refuse_known(logs, _records(folder))
+        known = {record.log_sha256: record.run for record in _records(folder)}
+        for log in logs:
+            # It would be a replication of itself.
+            if log.sha256 in known:
+                raise InputError(f"{log.file}: this log is there already, as {known[log.sha256]}")
+            known[log.sha256] = str(log.file)
         return [_import(log, folder, study, epoch_images) for log in logs]
 
 
@@ -238,7 +206,7 @@ def _import(log: Log, folder: ResultsFolder, study: str, epoch_images: int | Non
     events = read_events(path / JOURNAL_FILE)
     metrics = journal_metrics(events)
     anomalies = find_anomalies(events, metrics, ())
-    reason = next(filter(None, (anomaly.worthless for anomaly in anomalies)), "")
+    reason = next((WORTHLESS[anomaly] for anomaly in anomalies if anomaly in WORTHLESS), "")
     record = RunRecord(
         run=run.name,
         scenario=run.scenario.name,
@@ -258,15 +226,6 @@ def _import(log: Log, folder: ResultsFolder, study: str, epoch_images: int | Non
     )
     folder.finish(record)
     return record
-
-
-def _refuse_known(logs: Sequence[Log], records: Sequence[RunRecord]) -> None:
-    """Refuse a log that is there already: it would be a replication of itself."""
-    known = {record.log_sha256: record.run for record in records}
-    for log in logs:
-        if log.sha256 in known:
-            raise InputError(f"{log.file}: this log is there already, as {known[log.sha256]}")
-        known[log.sha256] = str(log.file)
 
 
 def _records(folder: ResultsFolder) -> list[RunRecord]:
@@ -290,31 +249,27 @@ def _place(factors: dict[str, Any], records: list[RunRecord]) -> Run:
 
 
 def _write(log: Log, path: Path, epoch_images: int | None) -> None:
-    length = _epoch_length(log, epoch_images)
+    if epoch_images is None:
+        length = max(1, log.steps[-1].number)
+    else:
+        # As the trainings behind such logs count: the rest of an incomplete batch is left out.
+        length = max(1, epoch_images // log.batch_size)
     try:
         shutil.copyfile(log.file, path / LOG_FILE)
         journal = Journal(path / JOURNAL_FILE)
         journal.events("step", [_step_row(step, log.batch_size, length) for step in log.steps])
-        for number, epoch in _epochs(log, length).items():
+        for number, (steps, seconds, summed_loss) in _epochs(log, length).items():
             journal.event(
                 "epoch",
                 epoch=number,
-                seconds=epoch.seconds,
-                images=epoch.steps * log.batch_size,
-                loss=epoch.summed_loss / epoch.steps,
+                seconds=seconds,
+                images=steps * log.batch_size,
+                loss=summed_loss / steps,
             )
         journal.event("finished")
         journal.close()
     except OSError as error:
         raise StorageError.on_writing(path, error) from error
-
-
-def _epoch_length(log: Log, epoch_images: int | None) -> int:
-    """The steps of one epoch; without its images all steps are one."""
-    if epoch_images is None:
-        return max(1, log.steps[-1].number)
-    # As the trainings behind such logs count: the rest of an incomplete batch is left out.
-    return max(1, epoch_images // log.batch_size)
 
 
 def _step_row(step: LoggedStep, batch_size: int, length: int) -> dict[str, Any]:
@@ -326,24 +281,19 @@ def _step_row(step: LoggedStep, batch_size: int, length: int) -> dict[str, Any]:
     return {"epoch": epoch + 1, "step": place + 1, **told, "seconds": step.seconds}
 
 
-@dataclass
-class _Epoch:
-    seconds: float = 0.0
-    steps: int = 0
-    summed_loss: float = 0.0
+def _epochs(log: Log, length: int) -> dict[int, tuple[int, float, float]]:
+    """The timed steps by epoch, with their seconds and summed loss.
 
-
-def _epochs(log: Log, length: int) -> dict[int, _Epoch]:
-    """The timed steps by epoch; a line that stands for several steps may reach into the next."""
-    epochs: dict[int, _Epoch] = {}
+    A line that stands for several steps may reach into the next epoch.
+    """
+    epochs: dict[int, tuple[int, float, float]] = {}
     for step in log.steps:
         done = max(0, step.number - step.iterations)
         while step.seconds is not None and done < step.number:
             number = done // length + 1
             count = min(step.number, number * length) - done
-            epoch = epochs.setdefault(number, _Epoch())
-            epoch.steps += count
-            epoch.seconds += count * step.seconds
-            epoch.summed_loss += count * step.loss
+            steps, seconds, loss = epochs.get(number, (0, 0.0, 0.0))
+            seconds, loss = seconds + count * step.seconds, loss + count * step.loss
+            epochs[number] = steps + count, seconds, loss
             done += count
     return epochs

@@ -4,37 +4,39 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import isfinite, prod
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StudyError, did_you_mean
-from prumo.foreign.table_mapping import Row, Table, read_table, unit_factor
+from prumo.foreign.table_mapping import (
+    FactorSource,
+    MetricSource,
+    Row,
+    Table,
+    TableMapping,
+    read_table,
+    unit_factor,
+)
 from prumo.money.study_prices import keep_prices
 from prumo.results.folder import require_absent, write_results
 from prumo.results.record import RunRecord, Spread, Verdict
-from prumo.study import Run, Study, fingerprint, level_text
+from prumo.study import Level, Run, Study, fingerprint, level_text
 from prumo.study.design import MOST_LISTED
 from prumo.study.model import Origin
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from prumo.foreign.table_mapping import FactorSource, MetricSource, TableMapping
-    from prumo.study import Level, Scenario
     from prumo.study.document import SectionFile
 
 
 def import_tables(mapping: SectionFile[TableMapping], folder: Path, results: Path) -> TableImport:
-    """Make a study of the files that a mapping names; all are checked before anything is written.
+    """Make a study of the files in a folder that a mapping names.
 
-    Args:
-        mapping: which files, and what their columns mean.
-        folder: where the files lie.
-        results: the results folder, which must not be there yet.
+    All are checked before anything is written. The results folder must not be there yet.
     """
     require_absent(results)
     rows = read_measurements(mapping, folder)
@@ -68,7 +70,11 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
     met = list(dict.fromkeys(row.levels[name] for row in measured))
     if "" in first and "" not in source.rename:
         raise first[""].error(f"has no level of {name}; `rename` can say what an empty one means")
-    called = _typed([text for text in met if text not in source.rename]) | {
+    as_met = [text for text in met if text not in source.rename]
+    typed: list[Level] = [_number(text) for text in as_met]
+    if any(isinstance(level, str) for level in typed):
+        typed = [*as_met]
+    called = dict(zip(as_met, typed, strict=True)) | {
         text: level for text, level in source.rename.items() if text in first
     }
     if not source.levels:
@@ -82,20 +88,14 @@ def _factor(name: str, source: FactorSource, measured: Sequence[Measurement]) ->
     return _Factor(source.levels, {text: known[level_text(called[text])] for text in met})
 
 
-def _typed(texts: Sequence[str]) -> dict[str, Level]:
-    """Texts as numbers, if all of them are numbers that would be written the same way."""
-    numbers = {text: _number(text) for text in texts}
-    known: dict[str, Level] = {text: level for text, level in numbers.items() if level is not None}
-    return known if len(known) == len(numbers) else {text: text for text in texts}
-
-
-def _number(text: str) -> int | float | None:
+def _number(text: str) -> Level:
+    """The number in a text, if it would be written the same way; else the text."""
     for kind in (int, float):
         with suppress(ValueError):
             number = kind(text)
             if str(number) == text and isfinite(number):
                 return number
-    return None
+    return text
 
 
 def _study(mapping: SectionFile[TableMapping], factors: Mapping[str, _Factor]) -> Study:
@@ -131,26 +131,21 @@ def _records(
         if scenario.name not in marks:
             marks[scenario.name] = fingerprint(study, scenario)
         run = Run(scenario, replications[scenario.name])
-        yield _record(study, run, row, marks[scenario.name], order)
-
-
-def _record(study: Study, run: Run, row: Measurement, mark: str, order: int) -> RunRecord:
-    scenario: Scenario = run.scenario
-    return RunRecord(
-        run=run.name,
-        scenario=scenario.name,
-        replication=run.replication,
-        study=study.name,
-        factors=dict(scenario.factors),
-        parameters=dict(scenario.parameters),
-        fingerprint=mark,
-        verdict=Verdict.FINISHED,
-        imported=f"csv {row.source}",
-        log_sha256=row.sha256,
-        order=order,
-        metrics=row.metrics,
-        spreads=row.spreads,
-    )
+        yield RunRecord(
+            run=run.name,
+            scenario=scenario.name,
+            replication=run.replication,
+            study=study.name,
+            factors=dict(scenario.factors),
+            parameters=dict(scenario.parameters),
+            fingerprint=marks[scenario.name],
+            verdict=Verdict.FINISHED,
+            imported=f"csv {row.source}",
+            log_sha256=row.sha256,
+            order=order,
+            metrics=row.metrics,
+            spreads=row.spreads,
+        )
 
 
 def _key(levels: Mapping[str, Level]) -> tuple[str, ...]:
@@ -178,13 +173,22 @@ class Measurement:
 
 def read_measurements(mapping: SectionFile[TableMapping], folder: Path) -> list[Measurement]:
     """Every row of the files that a mapping names, file by file in the order of their names."""
-    columns = _columns(mapping.section)
+    columns = [factor.column for factor in mapping.section.factors.values()]
+    for metric in mapping.section.metrics.values():
+        counted = metric.n if isinstance(metric.n, str) else None
+        columns += [metric.column, metric.standard_deviation, counted]
+    needed = list(dict.fromkeys(column for column in columns if column is not None))
     levels = {
         file: _levels_of_name(mapping, file.relative_to(folder).as_posix())
         for file in _found_files(mapping, folder)
     }
-    tables = [read_table(file, mapping.section.table, columns) for file in levels]
-    _refuse_twins(tables)
+    tables = [read_table(file, mapping.section.table, needed) for file in levels]
+    known: dict[str, Path] = {}
+    for table in tables:
+        if (twin := known.setdefault(table.sha256, table.file)) != table.file:
+            raise InputError(
+                f"{table.file} and {twin} are the same file, so its rows would count twice"
+            )
     return [
         _measurement(mapping.section, table, row, levels[table.file], folder)
         for table in tables
@@ -218,25 +222,6 @@ def _levels_of_name(mapping: SectionFile[TableMapping], name: str) -> dict[str, 
     if absent:
         raise mapping.error(("file_name",), f"finds no {absent[0]} in '{name}'")
     return match.groupdict()
-
-
-def _columns(mapping: TableMapping) -> list[str]:
-    columns = [factor.column for factor in mapping.factors.values()]
-    for metric in mapping.metrics.values():
-        counted = metric.n if isinstance(metric.n, str) else None
-        columns += [metric.column, metric.standard_deviation, counted]
-    return list(dict.fromkeys(column for column in columns if column is not None))
-
-
-def _refuse_twins(tables: list[Table]) -> None:
-    known: dict[str, Path] = {}
-    for table in tables:
-        if table.sha256 in known:
-            twin = known[table.sha256]
-            raise InputError(
-                f"{table.file} and {twin} are the same file, so its rows would count twice"
-            )
-        known[table.sha256] = table.file
 
 
 def _measurement(

@@ -163,23 +163,17 @@ def _problems(mapping: TableMapping) -> Iterator[Problem]:
                 f"(?P<{name}>[^-]+)",
             )
     for name, metric in mapping.metrics.items():
-        yield from _metric_problems(mapping, name, metric)
-
-
-def _metric_problems(mapping: TableMapping, name: str, metric: MetricSource) -> Iterator[Problem]:
-    if name in mapping.factors:
-        yield Problem(("metrics", name), "is also a factor; it can only be one of the two")
-    told = metric.standard_deviation is not None or metric.n is not None
-    if told and mapping.rows == "runs":
-        yield Problem(("metrics", name), "has a spread, so `rows` should be summaries")
-    if metric.unit is None:
-        return
-    units, place = _units(name), ("metrics", name, "unit")
-    if not units:
-        ends = " or ".join(UNITS)
-        yield Problem(place, f"only metrics whose name ends in {ends} have one")
-    elif metric.unit not in units:
-        yield Problem(place, f"'{metric.unit}' is not known; {did_you_mean(metric.unit, units)}")
+        if name in mapping.factors:
+            yield Problem(("metrics", name), "is also a factor; it can only be one of the two")
+        told = metric.standard_deviation is not None or metric.n is not None
+        if told and mapping.rows == "runs":
+            yield Problem(("metrics", name), "has a spread, so `rows` should be summaries")
+        units = _units(name)
+        if metric.unit is not None and metric.unit not in units:
+            hint = f"'{metric.unit}' is not known; {did_you_mean(metric.unit, units)}"
+            if not units:
+                hint = f"only metrics whose name ends in {' or '.join(UNITS)} have one"
+            yield Problem(("metrics", name, "unit"), hint)
 
 
 def _units(metric: str) -> dict[str, float]:
@@ -200,28 +194,23 @@ class Row:
         text = self.cells[column]
         if text in self.format.missing:
             return None
+        has_comma = self.format.decimal == ","
+        # A point in a number with a decimal comma would divide thousands: nobody can be sure.
+        is_sure = "_" not in text and not (has_comma and "." in text)
         try:
-            number = float(self._with_point(text))
+            number = float(text.replace(",", ".") if has_comma else text)
         except ValueError:
             number = float("nan")
-        if not isfinite(number) or "_" in text:
-            raise self.error(column, f"{shown(text)} is not a number{self._advice(text)}")
-        return number
+        if isfinite(number) and is_sure:
+            return number
+        advice = "name under `missing` what cells without a figure say"
+        if not has_comma and text.count(",") == 1:
+            advice = "with `decimal: ','` it would be"
+        raise self.error(column, f"{shown(text)} is not a number; {advice}")
 
     def error(self, column: str, message: str) -> StudyError:
         """An error at a cell of this row."""
         return StudyError(message, file=self.file, line=self.line, key=column)
-
-    def _with_point(self, text: str) -> str:
-        if self.format.decimal == ".":
-            return text
-        # A point in a number with a decimal comma would divide thousands: nobody can be sure.
-        return text.replace(",", ".") if "." not in text else ""
-
-    def _advice(self, text: str) -> str:
-        if self.format.decimal == "." and text.count(",") == 1:
-            return "; with `decimal: ','` it would be"
-        return "; name under `missing` what cells without a figure say"
 
 
 @dataclass(frozen=True)
@@ -253,11 +242,15 @@ def _rows(
     file: Path, lines: Sequence[str], form: TableFormat, columns: Collection[str]
 ) -> Iterator[Row]:
     numbered = _cells(file, lines, form)
-    try:
-        header_line, names = next(numbered)
-    except StopIteration:
-        raise StudyError("the file is empty", file=file) from None
-    _require_columns(file, header_line, names, columns)
+    header_line, names = next(numbered, (0, []))
+    if not names:
+        raise StudyError("the file is empty", file=file)
+    for column in columns:
+        if column not in names:
+            hint = did_you_mean(column, filter(None, names))
+            raise StudyError(f"has no column '{column}'; {hint}", file=file, line=header_line)
+        if names.count(column) > 1:
+            raise StudyError(f"has several columns '{column}'", file=file, line=header_line)
     for line, cells in numbered:
         if len(cells) != len(names):
             message = f"has {len(cells)} cells, and {len(names)} columns have names"
@@ -275,12 +268,3 @@ def _cells(file: Path, lines: Sequence[str], form: TableFormat) -> Iterator[tupl
     except csv.Error as error:
         line = form.skip_lines + reader.line_num
         raise StudyError(f"is not a table: {error}", file=file, line=line) from None
-
-
-def _require_columns(file: Path, line: int, names: Sequence[str], columns: Collection[str]) -> None:
-    for column in columns:
-        if column not in names:
-            hint = did_you_mean(column, filter(None, names))
-            raise StudyError(f"has no column '{column}'; {hint}", file=file, line=line)
-        if names.count(column) > 1:
-            raise StudyError(f"has several columns '{column}'", file=file, line=line)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -21,10 +22,10 @@ class NvmlUnsupportedError(NvmlError):
 
 
 class Nvml:
-    """An open session with the library."""
+    """An open session with the library; NvmlError says why there is none."""
 
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
+    def __init__(self, module: ModuleType | None = None) -> None:
+        self._module: Any = module or import_module("pynvml")
         self._ask("nvmlInit")
 
     def driver_version(self) -> str:
@@ -72,11 +73,6 @@ class Nvml:
             raise NvmlError(str(error)) from error
 
 
-def open_nvml(module: ModuleType | None = None) -> Nvml:
-    """Open the library; NvmlError says why there is none."""
-    return Nvml(module or import_module("pynvml"))
-
-
 @dataclass(frozen=True)
 class Gpu:
     """One GPU, by the driver's number."""
@@ -98,32 +94,20 @@ class Gpus:
 
 def read_gpus(module: ModuleType | None = None) -> Gpus:
     """Look at the GPUs; `module` stands in for pynvml where there is no GPU."""
+    devices: list[Gpu] = []
     try:
-        nvml = open_nvml(module)
-        gpus = _all(nvml)
+        nvml = Nvml(module)
+        for index in range(nvml.device_count()):
+            with suppress(NvmlError):
+                devices.append(Gpu(index, nvml.name(index), None))
+                # GPUs that share the machine's memory have no figure of their own.
+                devices[-1] = replace(devices[-1], memory_bytes=nvml.memory_bytes(index))
+        driver_version = nvml.driver_version()
         nvml.close()
     except NvmlError as error:
         return Gpus((), None, str(error))
-    return gpus
-
-
-def _all(nvml: Nvml) -> Gpus:
-    found = [_one(nvml, index) for index in range(nvml.device_count())]
-    devices = tuple(gpu for gpu in found if gpu is not None)
     missing = "" if devices else "the driver lists no GPU that answers"
-    return Gpus(devices, nvml.driver_version(), missing)
-
-
-def _one(nvml: Nvml, index: int) -> Gpu | None:
-    try:
-        name = nvml.name(index)
-    except NvmlError:
-        return None
-    try:
-        return Gpu(index, name, nvml.memory_bytes(index))
-    except NvmlError:
-        # GPUs that share the machine's memory have no figure of their own.
-        return Gpu(index, name, None)
+    return Gpus(tuple(devices), driver_version, missing)
 
 
 PCI_DEVICES = Path("/sys/bus/pci/devices")

@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from prumo.machine.kernel import PROC, read_text
+from prumo.machine.kernel import PROC, read_field, read_text, signal_all
 
 PROCESSES_FILE = "cgroup.procs"
 # Version 1 writes "no limit" as the largest multiple of the page size below 2**63.
@@ -89,7 +89,7 @@ class Cgroup:
             return None
         used_bytes = int(read_text(self.folder / names.used) or 0)
         # The kernel drops file cache before it kills a process.
-        cache_bytes = _field(self.folder / "memory.stat", names.cache)
+        cache_bytes = read_field(self.folder / "memory.stat", names.cache)
         held_bytes = max(0, used_bytes - cache_bytes)
         return MemoryLimit(int(limit), max(0, int(limit) - held_bytes))
 
@@ -101,12 +101,13 @@ class Cgroup:
 
 def own_cgroup(controller: str, process: Path = PROC / "self") -> Cgroup | None:
     """The control group of this process for `memory` or `cpu`; None where there is none."""
-    groups = read_text(process / "cgroup") or ""
-    mounts = read_text(process / "mountinfo") or ""
-    version, group = _own_group(groups, controller)
-    for root, mount, kind, options in _mounts(mounts):
-        if (kind == "cgroup" and controller in options) if version == 1 else kind == "cgroup2":
-            return Cgroup(version, _visible(mount, root, group), mount)
+    version, group = _own_group(read_text(process / "cgroup") or "", controller)
+    for line in (read_text(process / "mountinfo") or "").splitlines():
+        before, _, after = line.partition(" - ")
+        (_, _, _, root, point, *_), (kind, *_, options) = before.split(), after.split()
+        is_version_1 = kind == "cgroup" and controller in options.split(",")
+        if is_version_1 if version == 1 else kind == "cgroup2":
+            return Cgroup(version, _visible(Path(point), root, group), Path(point))
     return None
 
 
@@ -121,12 +122,8 @@ def memory_limit(process: Path = PROC / "self") -> MemoryLimit | None:
     """The tightest memory limit from the group of this process upwards; None without one."""
     own = own_cgroup("memory", process)
     limits = [group.memory_limit() for group in own.upwards()] if own else []
-    known = [limit for limit in limits if limit is not None]
-    if not known:
-        return None
-    return MemoryLimit(
-        min(limit.limit_bytes for limit in known), min(limit.free_bytes for limit in known)
-    )
+    known = [(limit.limit_bytes, limit.free_bytes) for limit in limits if limit is not None]
+    return MemoryLimit(*map(min, zip(*known, strict=True))) if known else None
 
 
 class CappedCgroup:
@@ -146,7 +143,7 @@ class CappedCgroup:
         """How many processes of the group the kernel killed for lack of memory."""
         if self._group is None:
             return 0
-        return _field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
+        return read_field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
 
     def processes(self) -> list[int]:
         """The processes in the group now."""
@@ -162,9 +159,7 @@ class CappedCgroup:
             pids = self.processes()
             if not pids:
                 return True
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+            signal_all(pids, signal.SIGKILL)
         return False
 
     def remove(self) -> bool:
@@ -226,14 +221,6 @@ def _own_group(groups: str, controller: str) -> tuple[int, str]:
     return 2, path_in_version_2
 
 
-def _mounts(mountinfo: str) -> Iterator[tuple[str, Path, str, list[str]]]:
-    """Root, mount point, file system and its options, for each line of mountinfo."""
-    for line in mountinfo.splitlines():
-        before, _, after = line.partition(" - ")
-        fields, kinds = before.split(), after.split()
-        yield fields[3], Path(fields[4]), kinds[0], kinds[-1].split(",")
-
-
 def _visible(mount: Path, root: str, group: str) -> Path:
     """The group's folder under the mount, or the mount itself where the folder is not visible."""
     # A container often mounts only its own group, while the path starts at the host's root.
@@ -273,15 +260,6 @@ def _make(parent: Cgroup, folder: Path, memory_bytes: int) -> Cgroup:
         folder.rmdir()
         raise
     return Cgroup(parent.version, folder, parent.mount)
-
-
-def _field(path: Path, name: str) -> int:
-    """A number in a file of lines `name number`; 0 where it is absent."""
-    for line in (read_text(path) or "").splitlines():
-        key, _, count = line.partition(" ")
-        if key == name:
-            return int(count)
-    return 0
 
 
 def _write(path: Path, value: int | str) -> None:

@@ -40,6 +40,15 @@ def read_text(path: Path) -> str | None:
         return None
 
 
+def read_field(path: Path, name: str) -> int:
+    """A number in a file of lines `name number`; 0 where it is absent."""
+    for line in (read_text(path) or "").splitlines():
+        key, _, count = line.partition(" ")
+        if key == name:
+            return int(count)
+    return 0
+
+
 def read_cpu_ticks() -> CpuTicks | None:
     """The machine's processor times, or None where the kernel does not report it."""
     text = read_text(PROC / "stat")
@@ -82,14 +91,20 @@ _PATIENCE_SECONDS = 10.0
 def descendants(pid: int) -> list[int]:
     """Every process below `pid`, parents before children."""
     if not kernel_lists_children():
-        return _psutil_descendants(pid)
-    found: list[int] = []
+        import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
+
+        try:
+            return [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        except psutil.Error:
+            return []
     queue = [pid]
     for parent in queue:
-        children = _children(parent)
-        found.extend(children)
-        queue.extend(children)
-    return found
+        with contextlib.suppress(OSError):
+            for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 (for every sample)
+                with contextlib.suppress(OSError):
+                    children = read_quickly(f"/proc/{parent}/task/{task}/children")
+                    queue.extend(map(int, children.split()))
+    return queue[1:]
 
 
 def living_descendants(pid: int) -> list[int]:
@@ -126,7 +141,7 @@ def kill_own_descendants() -> list[int]:
 def has_ended(pid: int) -> bool:
     """Whether a process is gone, or ended and only waits for its parent to notice."""
     try:
-        state = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
+        state = read_quickly(f"/proc/{pid}/stat").rpartition(b")")[2].split()[0]
     except FileNotFoundError:
         return Path("/proc/self").exists()
     except OSError:
@@ -137,7 +152,7 @@ def has_ended(pid: int) -> bool:
 def resident_bytes(pid: int) -> int:
     """The memory that a process holds; 0 when it is gone."""
     try:
-        return int(_read(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(read_quickly(f"/proc/{pid}/statm").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
         return 0
 
@@ -148,25 +163,7 @@ def kernel_lists_children() -> bool:
     return Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
 
 
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    with contextlib.suppress(OSError):
-        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (called for every sample)
-            with contextlib.suppress(OSError):
-                children.extend(map(int, _read(f"/proc/{pid}/task/{task}/children").split()))
-    return children
-
-
-def _psutil_descendants(pid: int) -> list[int]:
-    import psutil  # noqa: PLC0415 (megabytes that a usual Linux does not need)
-
-    try:
-        return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.Error:
-        return []
-
-
-def _read(path: str) -> bytes:
+def read_quickly(path: str) -> bytes:
     """Read a kernel file by system calls: file objects would cost more than the kernel does."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -6,10 +6,9 @@ import os
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median, stdev
-from typing import Any
 
 import psutil
 
@@ -63,9 +62,11 @@ class Noise:
 
 def noise_now(since: CpuTicks | None = None) -> NoiseNow:
     """Look at the noise without adding to it; stolen time counts from `since`, or from boot."""
+    ticks, start = read_cpu_ticks(), since or CpuTicks(0, 0, 0)
+    total, stolen = (ticks.total - start.total, ticks.stolen - start.stolen) if ticks else (0, 0)
     return NoiseNow(
         load_average=_load_average(),
-        steal_percent=_steal_percent(since, read_cpu_ticks()),
+        steal_percent=100.0 * max(0, stolen) / total if total > 0 else None,
         pressure_cpu_percent=_pressure("cpu"),
         pressure_memory_percent=_pressure("memory"),
         pressure_io_percent=_pressure("io"),
@@ -79,7 +80,7 @@ def measure_noise() -> Noise:
     # The loop itself adds load and pressure, so only the stolen time is taken from after it.
     before, ticks = noise_now(), read_cpu_ticks()
     spans = repeat_work(_work, time.perf_counter)
-    stolen = _steal_percent(ticks, read_cpu_ticks())
+    stolen = noise_now(ticks).steal_percent
     return Noise(replace(before, steal_percent=stolen), steadiness(spans))
 
 
@@ -122,14 +123,6 @@ def _load_average() -> float | None:
         return os.getloadavg()[0]
     except OSError:
         return None
-
-
-def _steal_percent(before: CpuTicks | None, after: CpuTicks | None) -> float | None:
-    if after is None:
-        return None
-    start = before or CpuTicks(0, 0, 0)
-    total = after.total - start.total
-    return 100.0 * max(0, after.stolen - start.stolen) / total if total > 0 else None
 
 
 def _pressure(resource: str) -> float | None:
@@ -178,12 +171,13 @@ class Host:
 
 def read_host() -> Host:
     """Look at the host."""
+    words = [read_text(_PRODUCT / name) for name in ("sys_vendor", "product_name")]
     return Host(
         name=platform.node(),
         system=_system(),
         kernel=f"{platform.system()} {platform.release()}",
         python=platform.python_version(),
-        product=_product(),
+        product=" ".join(filter(None, words)) or None,
         container=_container(),
         clock_step_seconds=clock_step_seconds(),
     )
@@ -194,11 +188,6 @@ def _system() -> str:
         return platform.freedesktop_os_release()["PRETTY_NAME"]
     except (OSError, KeyError):
         return platform.platform(terse=True)
-
-
-def _product() -> str | None:
-    words = [read_text(_PRODUCT / name) for name in ("sys_vendor", "product_name")]
-    return " ".join(word for word in words if word) or None
 
 
 def _container() -> str | None:
@@ -227,18 +216,15 @@ def read_disk(path: Path) -> Disk:
     while not place.exists():
         place = place.parent
     usage = psutil.disk_usage(str(place))
-    mount, filesystem = _mount_of(place)
-    return Disk(str(place), filesystem, mount, usage.total, usage.free)
-
-
-def _mount_of(place: Path) -> tuple[str | None, str | None]:
     mounts = [
         (part.mountpoint, part.fstype)
         for part in psutil.disk_partitions(all=True)
         if place.is_relative_to(Path(part.mountpoint))
     ]
     # Of two mounts on one point the later hides the earlier, so ties go to the last.
-    return max(reversed(mounts), key=lambda mount: len(mount[0]), default=(None, None))
+    none: tuple[str | None, str | None] = (None, None)
+    mount, filesystem = max(reversed(mounts), key=lambda mount: len(mount[0]), default=none)
+    return Disk(str(place), filesystem, mount, usage.total, usage.free)
 
 
 @dataclass(frozen=True)
@@ -266,15 +252,10 @@ def within(
     limit: MemoryLimit | None, total: int, available: int, swap_total: int, swap_used: int
 ) -> Memory:
     """The machine's memory under a limit; one above the machine's memory is none."""
-    binding = limit if limit and limit.limit_bytes < total else None
-    return Memory(
-        total_bytes=total,
-        limit_bytes=binding.limit_bytes if binding else None,
-        usable_bytes=binding.limit_bytes if binding else total,
-        available_bytes=min(available, binding.free_bytes) if binding else available,
-        swap_total_bytes=swap_total,
-        swap_used_bytes=swap_used,
-    )
+    if limit is None or limit.limit_bytes >= total:
+        return Memory(total, None, total, available, swap_total, swap_used)
+    usable, available = limit.limit_bytes, min(available, limit.free_bytes)
+    return Memory(total, usable, usable, available, swap_total, swap_used)
 
 
 @dataclass(frozen=True)
@@ -287,10 +268,6 @@ class Machine:
     gpus: Gpus
     disk: Disk
     noise: Noise
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain dictionaries, lists and numbers, ready for JSON."""
-        return asdict(self)
 
 
 def machine_facts(path: Path | None = None) -> Machine:

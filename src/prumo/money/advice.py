@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -15,19 +15,13 @@ from prumo.money.difference import (
     FEWEST_RUNS,
     Aspect,
     Difference,
+    Draws,
     chance_below,
     exact_mean,
     plausible_means,
     plausible_runs,
 )
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, Interval, mean_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from prumo.money.difference import Plausible
 
 
 class Strategy(StrEnum):
@@ -66,11 +60,6 @@ class Figures:
     seconds: list[float]
     costs: list[float]
     """Empty where they have no price."""
-
-    @property
-    def is_single(self) -> bool:
-        """Whether there is one run only, so that nothing about it is sure."""
-        return len(self.seconds) < FEWEST_RUNS
 
 
 @dataclass(frozen=True)
@@ -116,30 +105,31 @@ def figures_of(runs: pl.DataFrame, time_metric: str, cost_metric: str | None) ->
     return found
 
 
-def candidate_of(figures: Figures, next_run: Plausible, score: float, need: Need) -> Candidate:
-    """What is known of a scenario; `next_run` holds its draws alone."""
+def _candidate(
+    figures: Figures, next_run: tuple[Draws, Draws], score: float, need: Need
+) -> Candidate:
+    """What is known of a scenario; `next_run` holds draws of its time and its cost."""
     seconds = mean_interval(figures.seconds, need.confidence, is_amount=True)
     cost = mean_interval(figures.costs, need.confidence, is_amount=True) if figures.costs else None
-    limits = ((next_run.seconds, need.deadline_seconds), (next_run.costs, need.budget))
-    kept = [None if limit is None else draws <= limit for draws, limit in limits]
-    in_time, affordable = ((None if figures.is_single else _share(one)) for one in kept)
-    asked = [one for one in kept if one is not None]
+    limits = {"deadline": need.deadline_seconds, "budget": need.budget}
+    kept = {}
+    for (name, limit), draws in zip(limits.items(), next_run, strict=True):
+        # Of a single run nothing is sure.
+        if limit is not None and seconds.n >= FEWEST_RUNS:
+            kept[name] = draws <= limit
+    shares = {name: float(one.mean()) for name, one in kept.items()}
     is_late = need.deadline_seconds is not None and seconds.mean > need.deadline_seconds
     is_expensive = need.budget is not None and (cost is None or cost.mean > need.budget)
     return Candidate(
         scenario=figures.scenario,
         seconds=seconds,
         cost=cost,
-        score=score,
-        keeps_deadline=in_time,
-        keeps_budget=affordable,
-        keeps_all=_share(np.all(asked, axis=0)) if asked and not figures.is_single else None,
+        score=float(score),
+        keeps_deadline=shares.get("deadline"),
+        keeps_budget=shares.get("budget"),
+        keeps_all=float(np.all([*kept.values()], axis=0).mean()) if kept else None,
         is_within=not is_late and not is_expensive,
     )
-
-
-def _share(kept: NDArray[np.bool_] | None) -> float | None:
-    return None if kept is None else float(kept.mean())
 
 
 # The weight of cost; as in aws-lambda-power-tuning, lambda/analyzer.js: half for cost, half for
@@ -216,7 +206,7 @@ class _Field:
     """All that may be chosen, with what the truth about each may be."""
 
     def __init__(self, figures: Sequence[Figures], need: Need) -> None:
-        self._need = need
+        self._need, self._figures = need, figures
         seconds = [one.seconds for one in figures]
         costs = [one.costs or [0.0] * len(one.seconds) for one in figures]
         self._means = plausible_means(seconds, costs)
@@ -227,12 +217,11 @@ class _Field:
         self._cost_share = weight / (mean_costs.max() or 1.0)
         self._time_share = (1 - weight) / (mean_seconds.max() or 1.0)
         self._scores = self._score(self._means.seconds, self._means.costs)
-        self._figures = {one.scenario: one for one in figures}
         self._places = {one.scenario: place for place, one in enumerate(figures)}
         scores = self._score(mean_seconds, mean_costs)
         nexts = plausible_runs(seconds, costs)
         self.candidates = [
-            candidate_of(one, nexts.of(place), float(scores[place]), need)
+            _candidate(one, (nexts.seconds[:, place], nexts.costs[:, place]), scores[place], need)
             for place, one in enumerate(figures)
         ]
 
@@ -241,27 +230,31 @@ class _Field:
         if not ranked[1:]:
             return None
         choice, second = ranked[:2]
-        means = self._means
-        aspects = [(Aspect.TIME, choice.seconds, second.seconds, means.seconds)]
-        if choice.cost is not None and second.cost is not None:
-            aspects.insert(0, (Aspect.COST, choice.cost, second.cost, means.costs))
-        return RunnerUp(
-            candidate=second,
-            chance_better=self.chance_best([choice, second]),
-            differences=tuple(
+        places = [self._places[one.scenario] for one in (choice, second)]
+        mine, theirs = (self._figures[place] for place in places)
+        costs, seconds = {*mine.costs, *theirs.costs}, {*mine.seconds, *theirs.seconds}
+        is_unsure = choice.is_single or second.is_single
+        differences = []
+        for aspect, one, other, values, means in (
+            (Aspect.COST, choice.cost, second.cost, costs, self._means.costs),
+            (Aspect.TIME, choice.seconds, second.seconds, seconds, self._means.seconds),
+        ):
+            if one is None or other is None:
+                continue
+            chance = None if is_unsure else chance_below(*means[:, places].T)
+            differences.append(
                 Difference(
                     aspect=aspect,
                     one=choice.scenario,
                     other=second.scenario,
                     one_mean=one.mean,
                     other_mean=other.mean,
-                    chance_less=self._chance_below(draws, choice, second),
+                    chance_less=chance,
                     confidence=self._need.confidence,
-                    is_same=self._is_same(aspect, choice, second),
+                    is_same=len(values) == 1,
                 )
-                for aspect, one, other, draws in aspects
-            ),
-        )
+            )
+        return RunnerUp(second, self.chance_best([choice, second]), tuple(differences))
 
     def chance_best(self, ranked: Sequence[Candidate]) -> float | None:
         """That the first of the ranking is truly the best of it.
@@ -277,24 +270,8 @@ class _Field:
         best = seconds == seconds.min(axis=1, keepdims=True)
         return float((best[:, 0] / best.sum(axis=1)).mean())
 
-    def _is_same(self, aspect: Aspect, *candidates: Candidate) -> bool:
-        figures = [self._figures[one.scenario] for one in candidates]
-        values = [one.costs if aspect is Aspect.COST else one.seconds for one in figures]
-        return len({value for several in values for value in several}) == 1
-
-    def _score(
-        self, seconds: NDArray[np.float64], costs: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _score(self, seconds: Draws, costs: Draws) -> Draws:
         return self._cost_share * costs + self._time_share * seconds
-
-    def _chance_below(
-        self, draws: NDArray[np.float64], one: Candidate, other: Candidate
-    ) -> float | None:
-        if one.is_single or other.is_single:
-            return None
-        return chance_below(
-            draws[:, self._places[one.scenario]], draws[:, self._places[other.scenario]]
-        )
 
 
 def _ranked(candidates: Sequence[Candidate], need: Need) -> list[Candidate]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date
 from math import isfinite
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from prumo.errors import InputError, did_you_mean
 from prumo.money.price import Kind, Price, Purchase, Unit
@@ -19,13 +20,9 @@ DATA_BYTES = "data_bytes"
 GRAINS_PER_UNIT = 1_000_000
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
 
-LETTERS_OF_CURRENCY = 3
 
-
-class Rate(BaseModel):
+class Rate(BaseModel, frozen=True):
     """An amount per unit and everything that it came from."""
-
-    model_config = ConfigDict(frozen=True)
 
     price: str
     """The price's name: `azure/Standard_F4s_v2@eastus`."""
@@ -49,11 +46,6 @@ class Rate(BaseModel):
         billed = (EXACT if exact else rule(self.billing)).billed(used)
         return self.amount * billed / USED_PER_UNIT[self.unit]
 
-    @property
-    def is_per_time(self) -> bool:
-        """Whether time is what is paid for."""
-        return self.unit in {Unit.HOUR, Unit.SECOND}
-
 
 def rate_of(price: Price, purchase: Purchase) -> Rate:
     """The rate of a price when the machine is bought so."""
@@ -64,24 +56,13 @@ def rate_of(price: Price, purchase: Purchase) -> Rate:
         raise InputError(f"{price.name} has no {purchase.words} price; {hint}")
     if not isfinite(amount) or amount < 0:
         raise InputError(f"{price.name} costs {amount:g}, which is no price; `prumo price lint`")
-    return Rate(
-        price=price.name,
-        kind=price.kind,
-        purchase=purchase,
-        amount=amount,
-        unit=price.unit,
-        currency=price.currency,
-        billing=rule_for(price).name,
-        as_of=price.as_of,
-        source=price.source,
-        vcpus=price.vcpus,
-    )
+    same = price.model_dump(include={"kind", "unit", "currency", "as_of", "source", "vcpus"})
+    billing = rule_for(price).name
+    return Rate(price=price.name, purchase=purchase, amount=amount, billing=billing, **same)
 
 
-class Exchange(BaseModel):
+class Exchange(BaseModel, frozen=True):
     """A dated rate: one unit of `base` is worth `rate` units of `currency`."""
-
-    model_config = ConfigDict(frozen=True)
 
     base: str = "USD"
     currency: str
@@ -97,7 +78,7 @@ class Exchange(BaseModel):
 def currency_code(text: str) -> str:
     """A currency as three capital letters, however it was typed."""
     code = text.strip().upper()
-    if len(code) != LETTERS_OF_CURRENCY or not code.isascii() or not code.isalpha():
+    if not re.fullmatch("[A-Z]{3}", code):
         raise InputError(f"'{text}' is not a currency; give three letters such as USD or BRL")
     return code
 
@@ -169,6 +150,8 @@ RULES = {
         PER_GIGABYTE,
     )
 }
+UNIT_RULES = {Unit.REQUEST: PER_REQUEST, Unit.GIGABYTE: PER_GIGABYTE}
+KIND_RULES = {Kind.SERVERLESS: PER_MILLISECOND, Kind.HOSTING: PER_SECOND}
 MACHINE_RULES = {
     "aws": PER_SECOND_FROM_MINUTE,
     "gcp": PER_SECOND_FROM_MINUTE,
@@ -178,12 +161,5 @@ MACHINE_RULES = {
 
 def rule_for(price: Price) -> BillingRule:
     """How a price is billed; exactly as used where the provider's rule is not known."""
-    if price.unit is Unit.REQUEST:
-        return PER_REQUEST
-    if price.unit is Unit.GIGABYTE:
-        return PER_GIGABYTE
-    if price.kind is Kind.SERVERLESS:
-        return PER_MILLISECOND
-    if price.kind is Kind.HOSTING:
-        return PER_SECOND
-    return MACHINE_RULES.get(price.provider, EXACT)
+    known = UNIT_RULES.get(price.unit) or KIND_RULES.get(price.kind)
+    return known or MACHINE_RULES.get(price.provider, EXACT)

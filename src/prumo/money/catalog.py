@@ -43,31 +43,27 @@ class Catalog:
         regions = {price.region: price for price in self.prices if _machine_name(price) == machine}
         if not regions:
             raise InputError(f"no price is known of '{machine}'; {self._hint(machine)}")
-        if region in regions:
-            return regions[region]
-        if region:
+        if region and region not in regions:
             raise InputError(
                 f"no price of {machine} is known in '{region}'; {did_you_mean(region, regions)}"
             )
-        if len(regions) > 1:
+        if not region and len(regions) > 1:
             raise InputError(
                 f"{machine} has a price in {len(regions)} regions; "
                 f"name one, as {next(iter(regions.values())).name}: {', '.join(regions)}"
             )
-        return next(iter(regions.values()))
+        return regions[region or next(iter(regions))]
 
     def cheapest(self, machine: str, region: str | None, purchase: Purchase) -> Price:
         """The price of `provider/sku` in a region, or where it is cheapest when none is named."""
         if region or "@" in machine:
             return self.named(f"{machine}@{region}" if region else machine)
         sold = [
-            price
-            for price in self.prices
-            if _machine_name(price) == machine and price.amount(purchase) is not None
+            (amount, place)
+            for place, price in enumerate(self.prices)
+            if _machine_name(price) == machine and (amount := price.amount(purchase)) is not None
         ]
-        if not sold:
-            return self.named(machine)
-        return min(sold, key=lambda price: price.amount(purchase) or 0.0)
+        return self.prices[min(sold)[1]] if sold else self.named(machine)
 
     def _hint(self, machine: str) -> str:
         near = get_close_matches(machine, {_machine_name(price) for price in self.prices}, n=1)
@@ -92,22 +88,18 @@ def own_prices() -> list[Price]:
 
 def keep(prices: Iterable[Price]) -> list[Path]:
     """Add prices to the user's own; of one name and date the new one stays."""
-    by_provider: dict[str, list[Price]] = {}
-    for price in prices:
-        by_provider.setdefault(price.provider, []).append(price)
+    fresh: dict[Path, list[Price]] = {}
     folder = made_folder(PRICES)
-    files = []
+    for price in prices:
+        fresh.setdefault(folder / f"{price.provider}.csv", []).append(price)
     with reserved(PRICES, title="the list of your own prices", before_waiting=lambda: None):
-        for provider, fresh in by_provider.items():
-            file = folder / f"{provider}.csv"
-            kept = {(price.name, price.as_of): price for price in _read(file)}
-            kept |= {(price.name, price.as_of): price for price in fresh}
+        for file, added in fresh.items():
+            kept = {(price.name, price.as_of): price for price in (*_read(file), *added)}
             try:
                 write_whole(file, table_text(kept.values()))
             except OSError as error:
                 raise cache_error(error) from error
-            files.append(file)
-    return files
+    return list(fresh)
 
 
 def _read(file: Path) -> list[Price]:
@@ -134,15 +126,10 @@ def newest(prices: Iterable[Price]) -> tuple[Price, ...]:
     """Of each name the price with the latest date, and of one date the last given."""
     kept: dict[str, Price] = {}
     for price in prices:
-        other = kept.get(price.name)
-        if other is None or _age_key(price) >= _age_key(other):
+        # A price without a date is older than any that has one.
+        if (price.as_of or date.min) >= (kept.get(price.name, price).as_of or date.min):
             kept[price.name] = price
     return tuple(sorted(kept.values(), key=lambda price: (price.provider, price.sku, price.region)))
-
-
-def _age_key(price: Price) -> date:
-    """A price without a date is older than any that has one."""
-    return price.as_of or date.min
 
 
 def _machine_name(price: Price) -> str:
@@ -182,7 +169,9 @@ def select(prices: Sequence[Price], provider: str, region: str) -> list[Price]:
 def find(prices: Sequence[Price], search: Search) -> list[Price]:
     """The prices that fit, the cheapest first."""
     _check_word("currency", search.currency, {price.currency for price in prices})
-    _check_gpu(search.gpu, {price.accelerator for price in prices if price.accelerator})
+    gpus = {price.accelerator for price in prices if price.accelerator}
+    if not any(_is_gpu(gpu, search.gpu) for gpu in gpus):
+        _check_word("GPU", search.gpu, gpus)
     selected = select(prices, search.provider, search.region)
     found = [price for price in selected if _fits(price, search)]
     return sorted(found, key=lambda price: (price.amount(search.purchase), price.name))
@@ -215,11 +204,6 @@ def _check_region(region: str, known: set[str], provider: str) -> None:
             f"no price has the region '{region}'; {hint}\n"
             f"To fetch its prices:  prumo price update{of_provider} --region {region}"
         )
-
-
-def _check_gpu(wanted: str, known: set[str]) -> None:
-    if not any(_is_gpu(gpu, wanted) for gpu in known):
-        _check_word("GPU", wanted, known)
 
 
 def _fits(price: Price, search: Search) -> bool:

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from math import isfinite
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
-from prumo.money.billing import DATA_BYTES, INFERENCES, rule
+from prumo.money.billing import DATA_BYTES, INFERENCES, Exchange, Rate, rule
 from prumo.money.energy import CO2_OF, with_energy
 from prumo.money.price import Unit
 from prumo.money.study_prices import rates_of, read_prices
-from prumo.statistics.equality import same_computers
+from prumo.statistics.equality import SameComputer, same_computers
 from prumo.statistics.metric import Kind, in_reading_order, metric_of
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from datetime import date
-
-    from prumo.money.billing import Exchange, Rate
     from prumo.results.tables import Results
-    from prumo.statistics.equality import SameComputer
 
 
 DEFAULT_SETTINGS = CostSettings()
@@ -48,12 +45,13 @@ def priced(
     exact = settings.rental == "shared"
     columns: dict[str, pl.Series] = {}
     for currency in currencies(rates, exchange):
-        amounts = [
-            None
-            if rate is None or amount is None
-            else _in_currency(rate, rate.cost(amount, exact=exact), currency, exchange)
-            for rate, amount in zip(_rates(runs, rates), used, strict=True)
-        ]
+        amounts: list[float | None] = [None] * runs.height
+        for place, (rate, amount) in used.items():
+            paid = rate.cost(amount, exact=exact)
+            if rate.currency == currency:
+                amounts[place] = paid
+            elif exchange and (rate.currency, currency) == (exchange.base, exchange.currency):
+                amounts[place] = exchange.of(paid)
         cost = pl.Series(amounts, dtype=pl.Float64)
         columns |= dict(_figures(runs, cost, currency.lower(), settings))
     return runs.with_columns(
@@ -81,7 +79,8 @@ def billed_metric(runs: pl.DataFrame, settings: CostSettings = DEFAULT_SETTINGS)
         return "wall_seconds"
     if settings.metric is not None:
         if settings.metric not in runs.columns or not runs.schema[settings.metric].is_numeric():
-            hint = did_you_mean(settings.metric, _times(runs))
+            times = [name for name in runs.columns if name.endswith("seconds")]
+            hint = did_you_mean(settings.metric, times)
             raise InputError(f"no run has a time '{settings.metric}' to be billed: {hint}")
         return settings.metric
     return "train_seconds" if "train_seconds" in runs.columns else "wall_seconds"
@@ -98,29 +97,27 @@ def rounded_runs(
     """How many runs cost notably more or less when each rents its machine alone."""
     return sum(
         abs(rule(rate.billing).billed(used) - used) > NOTABLE_ROUNDING * used
-        for rate, used in zip(_rates(runs, rates), _used(runs, rates, settings), strict=True)
-        if rate is not None and used is not None
+        for rate, used in _used(runs, rates, settings).values()
     )
-
-
-def _rates(runs: pl.DataFrame, rates: Mapping[str, Rate]) -> Iterator[Rate | None]:
-    return (rates.get(scenario) for scenario in runs["scenario"])
 
 
 def _used(
     runs: pl.DataFrame, rates: Mapping[str, Rate], settings: CostSettings
-) -> list[float | None]:
-    """What each run used of what its rate is for: seconds, requests or gigabytes."""
+) -> dict[int, tuple[Rate, float]]:
+    """Row of a run → its rate, and what it used of that: seconds, requests or gigabytes."""
     if not rates:
-        return [None] * runs.height
+        return {}
     seconds = runs[billed_metric(runs, settings)] + settings.idle_seconds
     requests = _column(runs, INFERENCES, 1.0)
     gigabytes = _column(runs, DATA_BYTES, None) / BYTES_PER_GIGABYTE
     sources = {Unit.REQUEST: requests, Unit.GIGABYTE: gigabytes}
-    return [
-        None if rate is None else _usable(sources.get(rate.unit, seconds)[place])
-        for place, rate in enumerate(_rates(runs, rates))
-    ]
+    found = {}
+    for place, scenario in enumerate(runs["scenario"]):
+        rate = rates.get(scenario)
+        used = sources.get(rate.unit, seconds)[place] if rate else None
+        if rate and used is not None and isfinite(used) and used >= 0:
+            found[place] = (rate, used)
+    return found
 
 
 def _figures(
@@ -138,16 +135,6 @@ def _figures(
         yield f"cost_per_1000_images_{currency}", _ratio(cost * 1000, runs[images])
 
 
-def _in_currency(
-    rate: Rate, amount: float, currency: str, exchange: Exchange | None
-) -> float | None:
-    if rate.currency == currency:
-        return amount
-    if exchange is not None and (rate.currency, currency) == (exchange.base, exchange.currency):
-        return exchange.of(amount)
-    return None
-
-
 def _ratio(upper: pl.Series, lower: pl.Series) -> pl.Series:
     table = pl.DataFrame({"upper": upper, "lower": lower})
     whole = pl.when(pl.col("lower") > 0).then(pl.col("lower"))
@@ -158,14 +145,6 @@ def _column(runs: pl.DataFrame, name: str, default: float | None) -> pl.Series:
     if name in runs.columns and runs.schema[name].is_numeric():
         return runs[name].cast(pl.Float64)
     return pl.Series(name, [default] * runs.height, pl.Float64)
-
-
-def _usable(used: float | None) -> float | None:
-    return used if used is not None and isfinite(used) and used >= 0 else None
-
-
-def _times(runs: pl.DataFrame) -> list[str]:
-    return [name for name in runs.columns if name.endswith("seconds")]
 
 
 @dataclass(frozen=True)

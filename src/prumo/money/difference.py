@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from math import sqrt
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, mean_ratio, ratio_of
 from prumo.study.plan import MACHINE_NAMES
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Draws = NDArray[np.float64]
-    Runs = dict[tuple[object, ...], list[float]]
+Draws = NDArray[np.float64]
+Runs = dict[tuple[object, ...], list[float]]
 
 # The error of a chance near 95 % is then a sixth of a percent.
 DRAWS = 20_000
+SEED = 1
 FEWEST_RUNS = 2
 
 # What is trained or asked, on what and how much of it; all other factors are ways to do it.
@@ -106,10 +103,12 @@ def machine_ratios(
     if machine is None or finished.filter(pl.col(metric) <= 0).height:
         return []
     others = [name for name in factors if name != machine]
-    machines = list(_by_machine(finished, others, machine, metric).items())
+    machines: dict[str, Runs] = {}
+    for label, value, *levels in finished.select(machine, metric, *others).iter_rows():
+        machines.setdefault(str(label), {}).setdefault(tuple(levels), []).append(value)
     return [
         ratio
-        for one, other in combinations(machines, 2)
+        for one, other in combinations(machines.items(), 2)
         if (ratio := _ratio(one, other, aspect, confidence)) is not None
     ]
 
@@ -143,16 +142,6 @@ def _ratio(
     return MachineRatio(len(pairs), reversed_pairs, difference)
 
 
-def _by_machine(
-    finished: pl.DataFrame, others: Sequence[str], machine: str, metric: str
-) -> dict[str, Runs]:
-    """Machine → the other levels of a scenario → the metric in its runs."""
-    runs: dict[str, Runs] = {}
-    for label, value, *levels in finished.select(machine, metric, *others).iter_rows():
-        runs.setdefault(str(label), {}).setdefault(tuple(levels), []).append(value)
-    return runs
-
-
 @dataclass(frozen=True)
 class Plausible:
     """What the truth may be: one row per draw, one column per scenario."""
@@ -160,13 +149,12 @@ class Plausible:
     seconds: Draws
     costs: Draws
 
-    def of(self, place: int) -> Plausible:
-        """The draws of one scenario alone."""
-        return Plausible(self.seconds[:, place], self.costs[:, place])
-
 
 def plausible_means(
-    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]], seed: int = 1
+    seconds: Sequence[Sequence[float]],
+    costs: Sequence[Sequence[float]],
+    *,
+    of_next_run: bool = False,
 ) -> Plausible:
     """True mean times and costs of scenarios as likely as their runs make them.
 
@@ -176,14 +164,19 @@ def plausible_means(
     that takes longer also costs more, and the draws keep that. A scenario with a single run stands
     at its values: callers say that it is unsure.
     """
-    return _drawn(seconds, costs, seed, of_next_run=False)
+    random = np.random.default_rng(SEED)
+    pairs = [
+        _pair(np.array([time, cost], dtype=np.float64), random, of_next_run=of_next_run)
+        for time, cost in zip(seconds, costs, strict=True)
+    ]
+    return Plausible(*np.stack(pairs, axis=-1))
 
 
 def plausible_runs(
-    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]], seed: int = 1
+    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]]
 ) -> Plausible:
     """Time and cost of the next run of each scenario: spread of runs and doubt about the mean."""
-    return _drawn(seconds, costs, seed, of_next_run=True)
+    return plausible_means(seconds, costs, of_next_run=True)
 
 
 def exact_mean(values: Sequence[float]) -> float:
@@ -194,23 +187,6 @@ def exact_mean(values: Sequence[float]) -> float:
 def chance_below(one: Draws, other: Draws | float) -> float:
     """The chance that one is below the other; a tie is half a chance."""
     return float(np.mean(one < other) + np.mean(one == other) / 2)
-
-
-def _drawn(
-    seconds: Sequence[Sequence[float]],
-    costs: Sequence[Sequence[float]],
-    seed: int,
-    *,
-    of_next_run: bool,
-) -> Plausible:
-    random = np.random.default_rng(seed)
-    pairs = [
-        _pair(np.array([time, cost], dtype=np.float64), random, of_next_run=of_next_run)
-        for time, cost in zip(seconds, costs, strict=True)
-    ]
-    return Plausible(
-        np.column_stack([pair[0] for pair in pairs]), np.column_stack([pair[1] for pair in pairs])
-    )
 
 
 def _pair(values: Draws, random: np.random.Generator, *, of_next_run: bool) -> Draws:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ import polars as pl
 from prumo.study import CostSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo.money.billing import Rate
 
 
@@ -113,8 +112,5 @@ def _estimated(runs: pl.DataFrame, settings: CostSettings) -> pl.Expr | None:
 def _grams_per_kwh(
     scenario: str, rates: Mapping[str, Rate], settings: CostSettings
 ) -> float | None:
-    if settings.grid_grams_per_kwh is not None:
-        return settings.grid_grams_per_kwh
-    rate = rates.get(scenario)
-    grid = grid_of(rate.price) if rate is not None else None
-    return grid.grams_per_kwh if grid is not None else None
+    own = {scenario: rates[scenario]} if scenario in rates else {}
+    return next((grid.grams_per_kwh for grid in grids(own, settings)), None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import date
 from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,9 +16,6 @@ from babel.numbers import list_currencies
 from prumo.money.catalog import newest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date
-
     from prumo.money.price import Price
 
 MAX_AGE_DAYS = 365
@@ -76,8 +75,10 @@ def lint(prices: Iterable[Price], today: date, max_age_days: int = MAX_AGE_DAYS)
     for price in listed:
         findings += _amount_findings(price)
         findings += _origin_findings(price, today)
-        if id(price) in counting:
-            findings += _age_findings(price, today, max_age_days)
+        age_days = (today - price.as_of).days if price.as_of else 0
+        if id(price) in counting and age_days > max_age_days:
+            detail = f"of {price.as_of}, {age_days} days old"
+            findings.append(Finding(Problem.STALE, price, detail))
         count = times.pop((price.name, price.as_of), 1)
         if count > 1:
             findings.append(Finding(Problem.DUPLICATE, price, f"{count} rows of {price.as_of}"))
@@ -124,12 +125,4 @@ def _origin_findings(price: Price, today: date) -> Iterator[Finding]:
         yield Finding(Problem.FUTURE, price, f"{price.as_of}")
 
 
-def _age_findings(price: Price, today: date, max_age_days: int) -> Iterator[Finding]:
-    age_days = (today - price.as_of).days if price.as_of else 0
-    if age_days > max_age_days:
-        yield Finding(Problem.STALE, price, f"of {price.as_of}, {age_days} days old")
-
-
-@cache
-def _currencies() -> frozenset[str]:
-    return frozenset(list_currencies())
+_currencies = cache(list_currencies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -13,12 +14,8 @@ from prumo.money.difference import FEWEST_RUNS, by_work, exact_mean, plausible_m
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
     from numpy.typing import NDArray
-
-    from prumo.money.difference import Plausible
 
 
 class Standing(StrEnum):
@@ -92,35 +89,26 @@ def _points(
     mean_seconds = np.array([exact_mean(values) for values in seconds])
     mean_costs = np.array([exact_mean(values) for values in costs])
     behind = dominated(mean_seconds[None], mean_costs[None])[0]
-    chances = _chances(seconds, costs)
-    return [
-        ParetoPoint(
-            scenario=one.scenario,
-            seconds=float(mean_seconds[place]),
-            cost=float(mean_costs[place]),
-            on_front=not behind[place],
-            chance_dominated=chances[place],
-            standing=_standing(chances[place], confidence, is_behind=bool(behind[place])),
-        )
-        for place, one in enumerate(figures)
-    ]
-
-
-def _chances(
-    seconds: Sequence[Sequence[float]], costs: Sequence[Sequence[float]]
-) -> list[float | None]:
-    """Only scenarios with several runs count: of a single run nothing is known to be sure."""
+    chances = np.full(len(figures), np.nan)
+    # Only scenarios with several runs count: of a single run nothing is known to be sure.
     several = [place for place, values in enumerate(seconds) if len(values) >= FEWEST_RUNS]
-    chances: list[float | None] = [None] * len(seconds)
-    if not several:
-        return chances
-    drawn: Plausible = plausible_means(
-        [seconds[place] for place in several], [costs[place] for place in several]
-    )
-    shares = dominated(drawn.seconds, drawn.costs).mean(axis=0)
-    for place, share in zip(several, shares, strict=True):
-        chances[place] = float(share)
-    return chances
+    if several:
+        drawn = plausible_means([seconds[i] for i in several], [costs[i] for i in several])
+        chances[several] = dominated(drawn.seconds, drawn.costs).mean(axis=0)
+    points = []
+    for place, one in enumerate(figures):
+        chance = float(chances[place]) if place in several else None
+        points.append(
+            ParetoPoint(
+                scenario=one.scenario,
+                seconds=float(mean_seconds[place]),
+                cost=float(mean_costs[place]),
+                on_front=not behind[place],
+                chance_dominated=chance,
+                standing=_standing(chance, confidence, is_behind=bool(behind[place])),
+            )
+        )
+    return points
 
 
 def _standing(chance: float | None, confidence: float, *, is_behind: bool) -> Standing:

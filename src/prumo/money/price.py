@@ -9,7 +9,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from prumo.errors import InputError, did_you_mean
 from prumo.study.section import PROVIDER, REGION, SKU
@@ -49,10 +49,8 @@ class Unit(StrEnum):
     REQUEST = "request"
 
 
-class Price(BaseModel):
+class Price(BaseModel, frozen=True):
     """What one SKU costs in one region, dated and with its source."""
-
-    model_config = ConfigDict(frozen=True)
 
     provider: Annotated[str, Field(pattern=f"^{PROVIDER}$")]
     sku: Annotated[str, Field(pattern=f"^{SKU}$")]
@@ -92,15 +90,21 @@ def read_table(
     """The prices of a table; `defaults` stand in for empty cells and missing columns."""
     rows = csv.DictReader(lines)
     defaults = {column: value for column, value in (defaults or {}).items() if value}
-    _check_columns(rows.fieldnames or (), place, defaults)
+    columns = rows.fieldnames or ()
+    for column in columns:
+        if column not in COLUMNS:
+            hint = did_you_mean(column, COLUMNS)
+            raise InputError(f"{place}: column '{column}' is not known; {hint}")
+    for column in REQUIRED:
+        if column not in {*columns, *defaults}:
+            raise InputError(f"{place}: has no column '{column}'")
     for row in rows:
         if any(row.pop(None, ())):
             raise InputError(
                 f"{place}:{rows.line_num}: the row has more cells than there are columns; "
                 "amounts are written with a point, 0.5"
             )
-        cells = {column: cell.strip() for column, cell in row.items() if cell}
-        given = {column: cell for column, cell in cells.items() if cell}
+        given = {column: cell.strip() for column, cell in row.items() if cell and cell.strip()}
         try:
             yield Price.model_validate(defaults | given)
         except ValidationError as error:
@@ -115,17 +119,6 @@ def table_text(prices: Iterable[Price]) -> str:
     writer.writeheader()
     writer.writerows(price.model_dump(mode="json") for price in prices)
     return text.getvalue()
-
-
-def _check_columns(columns: Iterable[str], place: str, defaults: Mapping[str, object]) -> None:
-    present = set(columns)
-    for column in columns:
-        if column not in COLUMNS:
-            hint = did_you_mean(column, COLUMNS)
-            raise InputError(f"{place}: column '{column}' is not known; {hint}")
-    for column in REQUIRED:
-        if column not in present and column not in defaults:
-            raise InputError(f"{place}: has no column '{column}'")
 
 
 def _reason(error: ValidationError) -> str:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from prumo.errors import InputError, StorageError, did_you_mean
 from prumo.files import write_json
 from prumo.money.billing import DATA_BYTES, Exchange, Rate, rate_of
 from prumo.money.price import Purchase, Unit
-from prumo.results.record import unreadable_reason
+from prumo.results.record import read_kept
 from prumo.study.plan import MACHINE_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from prumo.results.tables import Results
     from prumo.study import Study
 
@@ -29,10 +28,8 @@ EVERY_MACHINE = ""
 """The label of the rate that holds where a machine has none of its own."""
 
 
-class PricesKept(BaseModel):
+class PricesKept(BaseModel, frozen=True):
     """Rates by machine as they stood on a day."""
-
-    model_config = ConfigDict(frozen=True)
 
     made: date
     rates: dict[str, Rate]
@@ -40,7 +37,7 @@ class PricesKept(BaseModel):
     exchange: Exchange | None = None
 
 
-class Prices(PricesKept):
+class Prices(PricesKept, frozen=True):
     """The rates that count, and those that counted before."""
 
     format: Annotated[int, Field(ge=FORMAT, le=FORMAT)] = FORMAT
@@ -88,16 +85,8 @@ def read_prices(results: Path) -> Prices | None:
     Raises:
         StorageError: They are there and cannot be read; amounts shall not change in silence.
     """
-    path = results / PRICES_FILE
-    try:
-        return Prices.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValidationError) as error:
-        reason = unreadable_reason(error)
-        raise StorageError(
-            f"cannot read {path}: {reason}. Move the file away and run `prumo reprice {results}`."
-        ) from error
+    advice = f"Move the file away and run `prumo reprice {results}`."
+    return read_kept(results / PRICES_FILE, Prices, advice)
 
 
 def write_prices(results: Path, prices: Prices) -> None:
@@ -119,11 +108,10 @@ def keep_prices(study: Study, results: Path) -> list[str]:
     if not names:
         return []
     kept = read_prices(results) or Prices(made=_today(), rates={})
-    if EVERY_MACHINE in kept.rates:
-        return []
-    missing = {label: name for label, name in names.items() if label not in kept.rates}
     found, remarks = {}, []
-    for label, name in missing.items():
+    for label, name in names.items():
+        if label in kept.rates or EVERY_MACHINE in kept.rates:
+            continue
         try:
             found[label] = _rate(name, Purchase(study.cost.purchase))
         except InputError as error:
@@ -148,7 +136,13 @@ class Repricing:
 
 def reprice(results: Path, study: Study | None, change: Repricing) -> Prices:
     """Price results anew; what was kept becomes earlier, and what is not changed stays."""
-    _require_machines(change.prices, study)
+    if study is not None:
+        levels = [str(level) for name in MACHINE_NAMES for level in study.factors.get(name, ())]
+        known = [*study.machines] or levels
+        for label in change.prices:
+            if label not in {EVERY_MACHINE, *known}:
+                hint = did_you_mean(label, known) or "it has none; use --price"
+                raise InputError(f"the study has no machine '{label}': {hint}")
     kept = read_prices(results)
     rates = _changed_rates(study, kept, change)
     if not rates:
@@ -156,11 +150,10 @@ def reprice(results: Path, study: Study | None, change: Repricing) -> Prices:
             f"the study of {results} names no prices; give one, as --price "
             "azure/Standard_F4s_v2@eastus. `prumo price list` shows those that are known."
         )
-    prices = (
-        Prices(made=_today(), rates=rates, exchange=change.exchange)
-        if kept is None
-        else kept.repriced(rates, change.exchange or kept.exchange, _today())
-    )
+    if kept is None:
+        prices = Prices(made=_today(), rates=rates, exchange=change.exchange)
+    else:
+        prices = kept.repriced(rates, change.exchange or kept.exchange, _today())
     write_prices(results, prices)
     return prices
 
@@ -179,7 +172,12 @@ def asked_rates(
     if names:
         how = purchase or Purchase.ON_DEMAND
         rates = [_rate(name, how) for name in dict.fromkeys(names)]
-        _require_usable(rates, results)
+        for rate in rates:
+            if rate.unit is Unit.GIGABYTE and DATA_BYTES not in results.metrics:
+                raise InputError(
+                    f"{rate.price} is a price per GB of data and not of time, and these runs have "
+                    f"no `{DATA_BYTES}`; give the price of a machine"
+                )
         scenarios = dict.fromkeys(record.scenario for record in results.records)
         return {f"{rate.price}, {how.words}": dict.fromkeys(scenarios, rate) for rate in rates}
     if purchase is None:
@@ -219,43 +217,18 @@ def no_prices(results: Results) -> str:
 def _changed_rates(study: Study | None, kept: Prices | None, change: Repricing) -> dict[str, Rate]:
     usual = Purchase(study.cost.purchase if study is not None else "on_demand")
     named = named_prices(study) if study is not None else {}
-    old = kept.rates if kept is not None and change != Repricing() else {}
-    if EVERY_MACHINE in change.prices:
-        old = {}
-    if EVERY_MACHINE in {*change.prices, *old}:
+    is_for_all = EVERY_MACHINE in change.prices
+    old = kept.rates if kept is not None and change != Repricing() and not is_for_all else {}
+    if is_for_all or EVERY_MACHINE in old:
         named = {}
-    rates = {
-        label: _rate(name, change.purchase or usual)
-        for label, name in named.items()
-        if label not in old
-    }
-    for label, rate in old.items():
-        is_bought_so = change.purchase in {None, rate.purchase}
-        rates[label] = rate if is_bought_so else _rate(rate.price, change.purchase or usual)
-    for label, name in change.prices.items():
-        rates[label] = _rate(name, change.purchase or usual)
+    names = {label: name for label, name in named.items() if label not in old}
+    names |= {label: rate.price for label, rate in old.items()} | dict(change.prices)
+    rates = {}
+    for label, name in names.items():
+        same = None if label in change.prices else old.get(label)
+        is_bought_so = same is not None and change.purchase in {None, same.purchase}
+        rates[label] = same if same and is_bought_so else _rate(name, change.purchase or usual)
     return rates
-
-
-def _require_machines(labels: Iterable[str], study: Study | None) -> None:
-    if study is None:
-        return
-    levels = [level for name in MACHINE_NAMES for level in study.factors.get(name, ())]
-    known = [*study.machines] or [str(level) for level in levels]
-    for label in labels:
-        if label != EVERY_MACHINE and label not in known:
-            hint = did_you_mean(label, known) or "it has none; use --price"
-            raise InputError(f"the study has no machine '{label}': {hint}")
-
-
-def _require_usable(rates: Iterable[Rate], results: Results) -> None:
-    """Refuse a price per GB for runs that do not say how much data they moved."""
-    for rate in rates:
-        if rate.unit is Unit.GIGABYTE and DATA_BYTES not in results.metrics:
-            raise InputError(
-                f"{rate.price} is a price per GB of data and not of time, and these runs have no "
-                f"`{DATA_BYTES}`; give the price of a machine"
-            )
 
 
 def _rate(name: str, purchase: Purchase) -> Rate:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, PrumoError
@@ -12,10 +15,6 @@ from prumo.money.sources import default_source, find_fetching_source
 from prumo.money.sources.documents import Request
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date
-    from pathlib import Path
-
     from prumo.money.price import Price
     from prumo.progress import Progress
 
@@ -50,29 +49,15 @@ def _described(prices: Sequence[Price]) -> tuple[Price, ...]:
         for price in load_catalog().prices
         if price.vcpus or price.accelerator
     }
-    return tuple(_filled_in(price, known.get((price.provider, price.sku))) for price in prices)
-
-
-def _filled_in(price: Price, known: Price | None) -> Price:
-    if known is None:
-        return price
-    filled: dict[str, object] = {}
-    if price.vcpus is None:
-        filled["vcpus"] = known.vcpus
-    if price.memory_gib is None:
-        filled["memory_gib"] = known.memory_gib
-    if not price.accelerator and known.accelerator:
-        filled |= {
-            "accelerator": known.accelerator,
-            "accelerator_count": known.accelerator_count,
-        }
-    return price.model_copy(update=filled)
-
-
-_GOOGLE_REMARK = (
-    "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which is "
-    "made from it"
-)
+    described = []
+    for price in prices:
+        same = known.get((price.provider, price.sku), price)
+        names = [name for name in ("vcpus", "memory_gib") if getattr(price, name) is None]
+        if not price.accelerator and same.accelerator:
+            names += ["accelerator", "accelerator_count"]
+        filled = {name: getattr(same, name) for name in names}
+        described.append(price.model_copy(update=filled))
+    return tuple(described)
 
 
 @dataclass(frozen=True)
@@ -101,32 +86,22 @@ def update(request: UpdateRequest, progress: Progress, today: date) -> list[Outc
     if request.source:
         find_fetching_source(request.source)
     outcomes = []
-    for provider in _each(request.providers) or _known_providers():
+    providers = request.providers or [price.provider for price in load_catalog().prices]
+    for provider in _each(providers):
         try:
-            intake = _update_one(provider, request, progress, today)
+            outcomes.append(Outcome(provider, _update_one(provider, request, progress, today)))
         except PrumoError as error:
             outcomes.append(Outcome(provider, failure=str(error)))
-        else:
-            outcomes.append(Outcome(provider, intake))
     return outcomes
 
 
 def _update_one(provider: str, request: UpdateRequest, progress: Progress, today: date) -> Intake:
     source = request.source or default_source(provider)
     if provider == "gcp" and not request.source:
-        progress.say(_GOOGLE_REMARK)
-    asked = _request(provider, request)
-    prices = find_fetching_source(source).fetch(asked, progress, today)
-    if not prices:
-        raise InputError(f"{source} has none of the prices that were asked for")
-    missing = set(asked.skus) - {price.sku for price in prices}
-    if missing:
-        regions, skus = ", ".join(asked.regions), ", ".join(sorted(missing))
-        progress.say(f"{provider}: {source} has no price in {regions} of {skus}")
-    return take_in(prices, source, today)
-
-
-def _request(provider: str, request: UpdateRequest) -> Request:
+        progress.say(
+            "gcp: Google's own price list needs an API key, so SkyPilot's catalog is asked, which "
+            "is made from it"
+        )
     known = [price for price in load_catalog().prices if price.provider == provider]
     regions = request.regions or _each(price.region for price in known)
     skus = request.skus or _each(price.sku for price in known)
@@ -134,11 +109,15 @@ def _request(provider: str, request: UpdateRequest) -> Request:
         raise InputError("nothing of it is in the catalog yet: add --region, and --sku or --all")
     if not skus and not request.every_sku:
         raise InputError("nothing of it is in the catalog yet: say --sku or --all")
-    return Request(provider, regions, () if request.every_sku else skus)
-
-
-def _known_providers() -> tuple[str, ...]:
-    return _each(price.provider for price in load_catalog().prices)
+    asked = Request(provider, regions, () if request.every_sku else skus)
+    prices = find_fetching_source(source).fetch(asked, progress, today)
+    if not prices:
+        raise InputError(f"{source} has none of the prices that were asked for")
+    missing = set(asked.skus) - {price.sku for price in prices}
+    if missing:
+        places, names = ", ".join(regions), ", ".join(sorted(missing))
+        progress.say(f"{provider}: {source} has no price in {places} of {names}")
+    return take_in(prices, source, today)
 
 
 def _each(words: Iterable[str]) -> tuple[str, ...]:

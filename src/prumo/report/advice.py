@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from prumo.message import Message, listed
+from prumo.message import Message, Series, listed
 from prumo.money.advice import Strategy, advise
 from prumo.money.cost import cost_metric
 from prumo.money.difference import Aspect, by_work, work_factors
@@ -25,9 +24,8 @@ from prumo.report.label import levels_label, scenario_label
 from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    import polars as pl
     from rich.console import Console
 
     from prumo.money.advice import Advice, Candidate, Need, RunnerUp
@@ -35,10 +33,11 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.statistics.interval import Interval
 
-
-if TYPE_CHECKING:
-    Kept = Callable[[Candidate], float | None]
-
+TIES = {
+    "free": "Several cost nothing, as each ends before the first minute that is billed; the "
+    "fastest of them is {name}: {figures}.",
+    "alike": "Several cost the least alike; the fastest of them is {name}: {figures}.",
+}
 CHOICE = {
     Strategy.COST: "The cheapest is {name}: {figures}.",
     Strategy.SPEED: "The fastest is {name}: {figures}.",
@@ -69,7 +68,9 @@ def advice_report(
     answers = []
     for runs in by_work(costing.runs, apart, given):
         advice = advise(runs, costing.time_metric, money, need)
-        sentences = advice_sentences(advice, Wording(_labels(runs, choices), currency or ""))
+        scenarios = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
+        labels = {row["scenario"]: scenario_label(row, choices) for row in scenarios}
+        sentences = advice_sentences(advice, Wording(labels, currency or ""))
         title = levels_label(runs.row(0, named=True), work) if runs.height else ""
         answers.append(Answer(title, advice, tuple(sentences)))
     remarks = machine_sentences(costing, factors, money, need.confidence)
@@ -99,11 +100,6 @@ def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:
         "remarks": [language.say(remark) for remark in report.remarks],
         "sources": [language.say(source) for source in report.sources],
     }
-
-
-def _labels(runs: pl.DataFrame, factors: Sequence[str]) -> dict[str, str]:
-    rows = runs.unique("scenario", maintain_order=True).iter_rows(named=True)
-    return {row["scenario"]: scenario_label(row, factors) for row in rows}
 
 
 def _answer(answer: Answer, language: Language) -> dict[str, Any]:
@@ -184,29 +180,24 @@ def advice_sentences(advice: Advice, wording: Wording) -> list[Message]:
 
 def _choice(advice: Advice, wording: Wording) -> Message:
     choice = advice.choice
-    if choice is not None and _is_tie(advice) and choice.cost is not None and not choice.cost.mean:
-        return Message(
-            "Several cost nothing, as each ends before the first minute that is billed; the "
-            "fastest of them is {name}: {figures}.",
-            {"name": wording.label(choice.scenario), "figures": wording.figures(choice)},
-        )
     if choice is not None:
+        is_free = choice.cost is not None and not choice.cost.mean
         return Message(
-            "Several cost the least alike; the fastest of them is {name}: {figures}."
+            TIES["free" if is_free else "alike"]
             if _is_tie(advice)
             else CHOICE[advice.need.strategy],
-            {"name": wording.label(choice.scenario), "figures": wording.figures(choice)},
+            wording.values(choice),
         )
-    if not advice.others and advice.unpriced:
+    if advice.others:
         return Message(
-            "There is no cost in {currency} to choose by.", {"currency": wording.currency}
+            "No configuration is likely to meet the limits. The closest is {name}: {figures}.",
+            wording.values(advice.others[0]),
         )
-    if not advice.others:
-        return Message("No scenario has finished runs to choose from.")
-    nearest = advice.others[0]
     return Message(
-        "No configuration is likely to meet the limits. The closest is {name}: {figures}.",
-        {"name": wording.label(nearest.scenario), "figures": wording.figures(nearest)},
+        "There is no cost in {currency} to choose by."
+        if advice.unpriced
+        else "No scenario has finished runs to choose from.",
+        {"currency": wording.currency},
     )
 
 
@@ -228,8 +219,8 @@ def _limits(advice: Advice, wording: Wording) -> Iterator[Message]:
         )
     elif not advice.keeps_surely:
         yield Message("No configuration reliably meets the limits.")
-    for limit, kept_by in _asked(advice.need, wording):
-        kept = kept_by(choice)
+    for limit, chance_name in _asked(advice.need, wording):
+        kept = getattr(choice, chance_name)
         if kept is not None:
             yield Message(
                 "Its next run meets {limit} with a probability of {chance}.",
@@ -237,24 +228,19 @@ def _limits(advice: Advice, wording: Wording) -> Iterator[Message]:
             )
 
 
-def _asked(need: Need, wording: Wording) -> Iterator[tuple[Message, Kept]]:
-    """Every limit in words, and where a candidate has its chance to keep it."""
+def _asked(need: Need, wording: Wording) -> Iterator[tuple[Message, str]]:
+    """Every limit in words, and under which name a candidate has its chance to keep it."""
     if need.deadline_seconds is not None:
         deadline = Quantity(need.deadline_seconds, "s")
-        yield Message("the deadline of {time}", {"time": deadline}), attrgetter("keeps_deadline")
+        yield Message("the deadline of {time}", {"time": deadline}), "keeps_deadline"
     if need.budget is not None:
         amount = Quantity(need.budget, wording.currency)
-        yield Message("the budget of {amount}", {"amount": amount}), attrgetter("keeps_budget")
+        yield Message("the budget of {amount}", {"amount": amount}), "keeps_budget"
 
 
 def _runner_up(advice: Advice, runner_up: RunnerUp, wording: Wording) -> Iterator[Message]:
-    second = runner_up.candidate
-    yield Message(
-        "The runner-up is {name}: {figures}.",
-        {"name": wording.label(second.scenario), "figures": wording.figures(second)},
-    )
-    for difference in runner_up.differences:
-        yield difference_message(difference)
+    yield Message("The runner-up is {name}: {figures}.", wording.values(runner_up.candidate))
+    yield from map(difference_message, runner_up.differences)
     if advice.need.strategy is Strategy.BALANCED and runner_up.chance_better is not None:
         yield Message(
             "The chance that {one} is truly the better balance of the two is {chance}.",
@@ -278,18 +264,14 @@ def _better_but_unsure(advice: Advice, wording: Wording) -> Iterator[Message]:
             yield Message(
                 "{name} would be better by this measure, {figures}, but its probability of "
                 "meeting the limits is only {chance}.",
-                {
-                    "name": wording.label(other.scenario),
-                    "figures": wording.figures(other),
-                    "chance": chance(other.keeps_all or 0.0),
-                },
+                {**wording.values(other), "chance": chance(other.keeps_all or 0.0)},
             )
 
 
 def _misses(advice: Advice, wording: Wording) -> Iterator[Message]:
     """Which configurations miss a limit, and with what probability."""
-    for limit, kept_by in _asked(advice.need, wording):
-        chances = [(one.scenario, kept_by(one)) for one in advice.others]
+    for limit, chance_name in _asked(advice.need, wording):
+        chances = [(one.scenario, getattr(one, chance_name)) for one in advice.others]
         missed = [name for name, kept in chances if kept is not None and kept <= _missed(advice)]
         in_doubt = [
             Message("{name} ({chance})", {"name": name, "chance": chance(kept)})
@@ -306,8 +288,7 @@ def _misses(advice: Advice, wording: Wording) -> Iterator[Message]:
                 "May exceed {limit}; probability of meeting it: {names}.",
                 {"limit": limit, "names": listed(in_doubt)},
             )
-    single = [one.scenario for one in advice.others if one.is_single]
-    if single:
+    if single := [one.scenario for one in advice.others if one.is_single]:
         yield Message(
             "Over the limit in their only run (uncertain): {names}.",
             {"names": listed(single)},
@@ -320,9 +301,8 @@ def _missed(advice: Advice) -> float:
 
 
 def _estimate(interval: Interval, unit: str) -> Estimate | Message:
-    if interval.low is None or interval.high is None:
-        return Message("{value} (a single run)", {"value": Quantity(interval.mean, unit)})
-    return Estimate(interval.mean, interval.low, interval.high, unit)
+    value = Estimate(interval.mean, interval.low, interval.high, unit)
+    return Message("{value} (a single run)", {"value": value}) if interval.low is None else value
 
 
 @dataclass(frozen=True)
@@ -333,14 +313,10 @@ class Wording:
     """Scenario → its name with its levels."""
     currency: str
 
-    def label(self, scenario: str) -> str:
-        """A scenario's name with its levels."""
-        return self.labels.get(scenario, scenario)
-
-    def figures(self, candidate: Candidate) -> Message:
-        """Time and cost of a candidate with their intervals."""
-        seconds = _estimate(candidate.seconds, "s")
-        if candidate.cost is None:
-            return Message("{time}", {"time": seconds})
-        cost = _estimate(candidate.cost, self.currency)
-        return Message("{time}, {cost}", {"time": seconds, "cost": cost})
+    def values(self, candidate: Candidate) -> dict[str, object]:
+        """The name of a candidate with its levels, and its time and cost with their intervals."""
+        figures = [_estimate(candidate.seconds, "s")]
+        if candidate.cost is not None:
+            figures.append(_estimate(candidate.cost, self.currency))
+        name = self.labels.get(candidate.scenario, candidate.scenario)
+        return {"name": name, "figures": Series(tuple(figures))}

@@ -83,11 +83,12 @@ def print_audit(
     table.add_column(language.say(percent), justify="right")
     table.add_column(language.say("verdict"), overflow="fold", ratio=2)
     for item in audited:
+        low, high = (item.found.low, item.found.high) if item.found else (None, None)
         table.add_row(
             Text(item.claim.says),
             stated_text(item, language),
             found_text(item, language),
-            _interval_text(item, language),
+            language.interval(low, high),
             Text(verdict_text(item, language), style=_COLOURS[item.judgement]),
         )
     console.print(table)
@@ -120,10 +121,6 @@ def audit_document(audited: Sequence[Audited], language: Language) -> list[dict[
         }
         for item in audited
     ]
-
-
-def _interval_text(item: Audited, language: Language) -> str:
-    return language.interval(*(item.found.low, item.found.high) if item.found else (None, None))
 
 
 def _total(audited: Sequence[Audited]) -> Message:
@@ -177,10 +174,13 @@ def _verdict(item: Audited, language: Language) -> str:
         return f"{word}: {language.say(_reason(item.reason))}"
     if item.judgement is not Judgement.DIFFERS or item.difference is None:
         return word
-    values = {"difference": _difference(item.difference, item, language)}
-    if item.is_inside_interval:
-        return language.say(Message("differs by {difference}, inside the interval", values))
-    return language.say(Message("differs by {difference}", values))
+    said = Message(
+        "differs by {difference}, inside the interval"
+        if item.is_inside_interval
+        else "differs by {difference}",
+        {"difference": _difference(item.difference, item, language)},
+    )
+    return language.say(said)
 
 
 def _difference(difference: float, item: Audited, language: Language) -> str:
@@ -205,11 +205,11 @@ def _reason(reason: Reason) -> Message:
 def _alternative(figure: str, claimed: Scope, scope: Scope) -> Message:
     changed = [name for name, level in scope.one.items() if claimed.one[name] != level]
     one = _levels(scope.one, dict.fromkeys([*scope.apart, *changed]))
-    if not scope.other:
-        return Message("{figure} is {one}", {"figure": figure, "one": one})
-    other = _levels(scope.other, scope.apart)
-    values = {"figure": figure, "one": one, "other": other}
-    return Message("{figure} is {one} against {other}", values)
+    other = _levels(scope.other, scope.apart) if scope.other else None
+    return Message(
+        "{figure} is {one}" if other is None else "{figure} is {one} against {other}",
+        {"figure": figure, "one": one, "other": other},
+    )
 
 
 def _levels(levels: Mapping[str, str], names: Iterable[str]) -> Series:

@@ -35,8 +35,6 @@ from prumo.statistics.summary import varying
 from prumo.study import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
 
     from prumo.money.cost import Costing
@@ -44,9 +42,6 @@ if TYPE_CHECKING:
     from prumo.results.tables import Results
     from prumo.statistics.comparison import Comparison, LevelComparison, MatchedComparison, Verdict
     from prumo.statistics.interval import Ratio
-
-# A smaller p value says no more to a reader.
-LEAST_P_TOLD = 0.001
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,9 @@ def compare_results(  # noqa: PLR0913 (one argument per option of the command)
         bootstrap=bootstrap,
     )
     apart = tuple(name for name in varying(runs, results.factors) if name != factor)
-    remarks = [*comparison_remarks(comparison), *_unproven(results, factor)]
+    remarks = [*comparison_remarks(comparison)]
+    if factor == "framework" and (networks := unproven(results.records, results.equality)):
+        remarks.append(unproven_message(networks))
     if metric_of(chosen).kind is Kind.MONEY:
         remarks += [*source_sentences(costing), *cost_remarks(costing)]
     sentences = comparison_sentences(comparison)
@@ -150,12 +147,6 @@ def _metric(results: Results, costing: Costing, asked: str | None) -> str:
     return asked
 
 
-def _unproven(results: Results, factor: str) -> Iterator[Message]:
-    networks = unproven(results.records, results.equality) if factor == "framework" else []
-    if networks:
-        yield unproven_message(networks)
-
-
 def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Table:
     comparison = answer.comparison
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -179,9 +170,7 @@ def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Ta
     for matched in pair.matched:
         table.add_row(*_matched_cells(answer, matched, language))
     if len(pair.matched) > 1 and pair.ratio is not None:
-        number, ends, p_value, word = _judged(
-            comparison, pair.ratio, pair.adjusted_p, pair.verdict, language
-        )
+        number, ends, p_value, word = _judged(comparison.metric, pair, pair.ratio, language)
         table.add_section()
         table.add_row(language.say("on average"), "", "", number, Text(ends), p_value, "", word)
     return table
@@ -189,9 +178,8 @@ def _pair_table(answer: Answer, pair: LevelComparison, language: Language) -> Ta
 
 def _matched_cells(answer: Answer, matched: MatchedComparison, language: Language) -> list[Text]:
     comparison = answer.comparison
-    number, interval, p_value, word = _judged(
-        comparison, matched.ratio, matched.adjusted_p, matched.verdict, language
-    )
+    metric = comparison.metric
+    number, interval, p_value, word = _judged(metric, matched, matched.ratio, language)
     cells = [
         levels_label(matched.levels, answer.varying) or MISSING,
         _mean(matched.sample.values, comparison, language),
@@ -211,32 +199,16 @@ def _mean(values: tuple[float, ...], comparison: Comparison, language: Language)
 
 
 def _judged(
-    comparison: Comparison,
-    ratio: Ratio,
-    adjusted_p: float | None,
-    verdict: Verdict,
-    language: Language,
+    metric: str, found: LevelComparison | MatchedComparison, ratio: Ratio, language: Language
 ) -> tuple[str, str, str, str]:
     """A ratio, its interval, its p value and what that means, as cells."""
     digits = ratio_digits(ratio.value)
-    low, high = (
-        MISSING if end is None else language.number(end, digits) for end in (ratio.low, ratio.high)
-    )
-    interval = MISSING if ratio.low is None else f"[{low}{language.marks.between}{high}]"
     return (
         language.number(ratio.value, digits),
-        interval,
-        _p_value(adjusted_p, language),
-        language.say(verdict_word(comparison.metric, verdict)),
+        language.interval(ratio.low, ratio.high, digits),
+        language.p_value(found.adjusted_p),
+        language.say(verdict_word(metric, found.verdict)),
     )
-
-
-def _p_value(p_value: float | None, language: Language) -> str:
-    if p_value is None:
-        return MISSING
-    if p_value < LEAST_P_TOLD:
-        return f"< {language.formatted(LEAST_P_TOLD, 'g')}"
-    return language.formatted(p_value, ".3f")
 
 
 def _pair_document(metric: str, pair: LevelComparison) -> dict[str, Any]:

@@ -186,12 +186,13 @@ def _sentence(comparison: Comparison, pair: LevelComparison) -> Message:
     wording = wording_of(comparison.metric)
     is_turned = _oriented(pair.ratio, wording).value < 1
     one, other = (second, first) if is_turned else (first, second)
-    ratio = _told(_oriented(pair.ratio, wording, is_turned=is_turned))
+    ratio = _oriented(pair.ratio, wording, is_turned=is_turned)
+    times = Estimate(ratio.value, ratio.low, ratio.high, digits=ratio_digits(ratio.value))
     text = {Verdict.TOO_FEW_RUNS: wording.few, Verdict.NOT_TOLD_APART: wording.open}.get(
         pair.verdict, wording.told
     )
     metric = metric_title(comparison.metric)
-    main = replace(text, values={"metric": metric, "one": one, "other": other, "ratio": ratio})
+    main = replace(text, values={"metric": metric, "one": one, "other": other, "ratio": times})
     if len(pair.matched) == 1:
         return Message("{main}.", {"main": main})
     details = Series(tuple(_details(pair, wording, is_turned=is_turned)))
@@ -226,10 +227,3 @@ def _details(pair: LevelComparison, wording: Wording, *, is_turned: bool) -> Ite
 def _oriented(ratio: Ratio, wording: Wording, *, is_turned: bool = False) -> Ratio:
     """How many times as much the first level has, or the second where they are turned."""
     return ratio.inverse if (wording.lead is Verdict.LOWER) is not is_turned else ratio
-
-
-def _told(ratio: Ratio) -> Estimate | Quantity:
-    digits = ratio_digits(ratio.value)
-    if ratio.low is None or ratio.high is None:
-        return Quantity(ratio.value, digits=digits)
-    return Estimate(ratio.value, ratio.low, ratio.high, digits=digits)

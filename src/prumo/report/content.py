@@ -127,20 +127,14 @@ def assemble(results: Results, metrics: Sequence[str], confidence: float) -> Rep
 def headline_metrics(results: Results, measured: Sequence[str]) -> list[str]:
     """The metrics to show without being asked, the one that the study is about first."""
     chosen = headlines(measured)
-    subject = _subject(results)
+    if results.study is None:
+        return chosen
+    # It decides how often scenarios run, or else is the time that is paid for.
+    goal = results.study.replications
+    subject = goal.metric if isinstance(goal, Adaptive) else results.study.cost.metric
     if subject is None or subject not in measured:
         return chosen
     return [subject, *(name for name in chosen if name != subject)]
-
-
-def _subject(results: Results) -> str | None:
-    """The metric that decides how often scenarios run, or else the time that is paid for."""
-    if results.study is None:
-        return None
-    replications = results.study.replications
-    if isinstance(replications, Adaptive):
-        return replications.metric
-    return results.study.cost.metric
 
 
 def _in_table_order(metrics: Sequence[str], cost_metric: str | None) -> list[str]:

@@ -93,11 +93,7 @@ def cost_report(
 ) -> CostReport:
     """Summarise a costing."""
     metrics = [costing.time_metric, *costing.metrics]
-    points = (
-        pareto(costing.runs, costing.time_metric, costing.cost_metric, factors, confidence)
-        if costing.cost_metric
-        else []
-    )
+    money = costing.cost_metric
     return CostReport(
         title=title,
         is_what_if=is_what_if,
@@ -106,17 +102,21 @@ def cost_report(
         varying=tuple(varying(costing.runs, factors)),
         confidence=confidence,
         summary=summarise(costing.runs, factors, metrics, confidence),
-        points=points,
+        points=pareto(costing.runs, costing.time_metric, money, factors, confidence)
+        if money
+        else [],
     )
 
 
 def print_costs(reports: Sequence[CostReport], console: Console, language: Language) -> None:
     """A row per scenario, then where the prices come from and what the amounts say."""
     if len(reports) > 1:
-        console.print(_price_table(reports, language))
+        columns = [(report, report.costing.cost_metric or "") for report in reports]
+        console.print(_table("", columns, language))
     else:
         for metrics in _shown(reports[0].costing):
-            console.print(_table(reports[0], metrics, language))
+            columns = [(reports[0], metric) for metric in metrics]
+            console.print(_table(reports[0].title, columns, language))
     told = [source for report in reports for source in source_sentences(report.costing)]
     told += [sentence for report in reports for sentence in report.sentences()]
     for text in dict.fromkeys(map(language.say, told)):
@@ -154,44 +154,28 @@ def cost_csv(reports: Sequence[CostReport]) -> str:
     return pl.concat(tables).write_csv()
 
 
-def _table(report: CostReport, metrics: Sequence[str], language: Language) -> Table:
-    """Some amounts of one costing, a column for each."""
-    table = _empty_table(report.title, language)
-    for metric in metrics:
-        table.add_column(_heading(metric, language), justify="right")
-    for name, rows in _by_scenario(report).items():
-        first = next(iter(rows.values()))
-        table.add_row(
-            *_names(name, first, report),
-            *(_cell(rows.get(metric), report, language) for metric in metrics),
-        )
-    return table
-
-
-def _price_table(reports: Sequence[CostReport], language: Language) -> Table:
-    """The main amount of every scenario, a column per price."""
-    table = _empty_table("", language)
-    for report in reports:
-        amount = _heading(report.costing.cost_metric or "", language)
-        table.add_column(f"{report.title}: {amount}", justify="right")
-    columns = [_by_scenario(report) for report in reports]
-    for name, rows in columns[0].items():
-        table.add_row(
-            *_names(name, next(iter(rows.values())), reports[0]),
-            *(
-                _cell(column[name].get(report.costing.cost_metric or ""), report, language)
-                for column, report in zip(columns, reports, strict=True)
-            ),
-        )
-    return table
-
-
-def _empty_table(title: str, language: Language) -> Table:
+def _table(title: str, columns: Sequence[tuple[CostReport, str]], language: Language) -> Table:
+    """A row per scenario, a column per amount; under no common title, each names its price."""
     told = Text(title) if title else None
     table = Table(title=told, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column(language.say("scenario"))
     table.add_column(language.say("levels"), overflow="fold")
     table.add_column(language.say("n"), justify="right")
+    for report, metric in columns:
+        price = "" if title == report.title else f"{report.title}: "
+        table.add_column(price + _heading(metric, language), justify="right")
+    rows = [_by_scenario(report) for report, _ in columns]
+    for name, found in rows[0].items():
+        first = next(iter(found.values()))
+        table.add_row(
+            name,
+            Text(levels_label(first, columns[0][0].varying)),
+            str(first["n"]),
+            *(
+                _cell(row[name].get(metric), report, language)
+                for row, (report, metric) in zip(rows, columns, strict=True)
+            ),
+        )
     return table
 
 
@@ -220,10 +204,6 @@ def _by_scenario(report: CostReport) -> dict[str, dict[str, Row]]:
     for row in report.summary.iter_rows(named=True):
         found.setdefault(row["scenario"], {})[row["metric"]] = row
     return found
-
-
-def _names(name: str, row: Row, report: CostReport) -> tuple[str, Text, str]:
-    return name, Text(levels_label(row, report.varying)), str(row["n"])
 
 
 def _cell(row: Row | None, report: CostReport, language: Language) -> Text:

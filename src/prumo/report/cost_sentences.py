@@ -10,20 +10,24 @@ from prumo.message import Message, counted, listed
 from prumo.money.cost import NOTABLE_ROUNDING, currencies, rounded_runs
 from prumo.money.difference import Aspect, machine_ratios
 from prumo.money.energy import CO2_OF, grids
+from prumo.money.lint import MAX_AGE_DAYS
 from prumo.money.pareto import Standing
 from prumo.money.price import Purchase, Unit
 from prumo.quantity import Quantity
-from prumo.report.cost_notes import age_notes, core_notes, missing_notes
-from prumo.report.find_warnings import same_computer_message
+from prumo.report.find_warnings import same_computer_message, unreadable_message
+from prumo.report.warnings import CostNote
+from prumo.study import Imported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from prumo.money.billing import Exchange, Rate
     from prumo.money.cost import Costing
     from prumo.money.difference import Difference, MachineRatio
     from prumo.money.energy import Grid
     from prumo.money.pareto import ParetoPoint
+    from prumo.results.tables import Results
 
 # Below this ratio percents are easier to grasp than times.
 TIMES_FROM = 1.5
@@ -53,6 +57,13 @@ OTHER_RENTAL = {
     "own": "A machine is rented for each run alone, so its provider's minimum and rounding count, "
     "which changes the amount of {runs} by more than {percent:.0f} %. With `rental: shared` a run "
     "pays for its own time as a part of a longer rental.",
+}
+PARETO = {
+    "front": "By their means, no other that does the same work is both faster and cheaper than "
+    "{names}.",
+    "dominated": "Clearly neither faster nor cheaper than another that does the same work: "
+    "{names}.",
+    "open": "These runs cannot show whether some other is both faster and cheaper than {names}.",
 }
 SPOT = Message(
     "A spot machine can be taken away before a run ends; what a new beginning costs is not counted."
@@ -188,36 +199,18 @@ def machine_sentences(
 
 def pareto_sentences(points: Sequence[ParetoPoint]) -> list[Message]:
     """Which scenarios are worth a look, and which clearly are not."""
-    front = [point.scenario for point in points if point.on_front]
-    wasteful = [point.scenario for point in points if point.standing is Standing.DOMINATED]
-    undecided = [
-        point.scenario for point in points if point.standing is Standing.OPEN and not point.on_front
+    names = {
+        "front": [point.scenario for point in points if point.on_front],
+        "dominated": [point.scenario for point in points if point.standing is Standing.DOMINATED],
+        "open": [
+            point.scenario
+            for point in points
+            if point.standing is Standing.OPEN and not point.on_front
+        ],
+    }
+    return [
+        Message(PARETO[place], {"names": listed(found)}) for place, found in names.items() if found
     ]
-    said = []
-    if front:
-        said.append(
-            Message(
-                "By their means, no other that does the same work is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(front)},
-            )
-        )
-    if wasteful:
-        said.append(
-            Message(
-                "Clearly neither faster nor cheaper than another that does the same work: {names}.",
-                {"names": listed(wasteful)},
-            )
-        )
-    if undecided:
-        said.append(
-            Message(
-                "These runs cannot show whether some other is both faster and cheaper than "
-                "{names}.",
-                {"names": listed(undecided)},
-            )
-        )
-    return said
 
 
 def rate_message(rate: Rate, *, exact: bool = False) -> Message:
@@ -346,3 +339,54 @@ def _difference(difference: Difference) -> Message:
 
 def _percent(percent: float) -> Quantity:
     return Quantity(percent, "%", digits=3 if percent > 1 else 1)
+
+
+def missing_notes(results: Results) -> Iterator[Message]:
+    """What the study asks for and no figure is from."""
+    if results.unreadable:
+        yield unreadable_message([item.path.parent.name for item in results.unreadable])
+    runs = results.runs()
+    finished = set(runs.filter(pl.col("verdict") == "finished")["scenario"])
+    study = results.study
+    # A published table has the scenarios that it has.
+    if study is None or isinstance(study.workload, Imported):
+        planned = runs["scenario"].unique(maintain_order=True).to_list()
+    else:
+        planned = [scenario.name for scenario in study.scenarios()]
+    missing = [name for name in planned if name not in finished]
+    if missing:
+        yield CostNote.MISSING_SCENARIOS.message(
+            missing=len(missing), planned=counted(len(planned), "scenario"), names=listed(missing)
+        )
+
+
+def core_notes(conditions: pl.DataFrame, rates: Mapping[str, Rate]) -> Iterator[Message]:
+    """Runs that are priced as of a machine with more or fewer cores than theirs had."""
+    known = conditions.drop_nulls("cores").unique(["scenario", "cores"], maintain_order=True)
+    found: dict[tuple[int, Rate], list[str]] = {}
+    for scenario, cores in known.select("scenario", "cores").iter_rows():
+        rate = rates.get(scenario)
+        if rate is not None and rate.vcpus is not None and rate.vcpus != cores:
+            found.setdefault((cores, rate), []).append(scenario)
+    for (cores, rate), scenarios in found.items():
+        yield CostNote.OTHER_CORES.message(
+            cores=counted(cores, "core"),
+            price=rate.price,
+            vcpus=rate.vcpus,
+            names=listed(scenarios),
+        )
+
+
+def age_notes(rates: Mapping[str, Rate], day: date) -> Iterator[Message]:
+    """Prices that were old already on the day when they were put on the runs."""
+    ages = {
+        rate.price: (day - rate.as_of).days
+        for rate in rates.values()
+        if rate.as_of is not None and (day - rate.as_of).days > MAX_AGE_DAYS
+    }
+    if not ages:
+        return
+    named = [
+        CostNote.OLD_PRICES.part("price", price=price, count=days) for price, days in ages.items()
+    ]
+    yield CostNote.OLD_PRICES.message(limit=MAX_AGE_DAYS, day=day.isoformat(), names=listed(named))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
 from rich.table import Table
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prumo.report.language import Language
-    from prumo.results.equality import Equality, FrameworkEquality, NetworkEquality
+    from prumo.results.equality import Equality, NetworkEquality
 
 HEADS: tuple[Message | str, ...] = (
     Message("Framework"),
@@ -28,9 +27,8 @@ HEADS: tuple[Message | str, ...] = (
 )
 
 
-@dataclass(frozen=True)
-class EqualityRow:
-    """One framework as text."""
+class EqualityRow(NamedTuple):
+    """One framework as text, under the heads; then what was found."""
 
     framework: str
     parameters: str
@@ -40,22 +38,30 @@ class EqualityRow:
     state: str
     findings: tuple[str, ...]
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row's texts under the heads."""
-        return (
-            self.framework,
-            self.parameters,
-            self.score_difference,
-            self.loss,
-            self.loss_after,
-            self.state,
-        )
-
 
 def equality_rows(network: NetworkEquality, language: Language) -> list[EqualityRow]:
     """A row for every framework of a network."""
-    return [_row(row, network, language) for row in network.frameworks]
+
+    def number(value: float | None, form: str) -> str:
+        return MISSING if value is None else language.formatted(value, form)
+
+    rows = []
+    for row in network.frameworks:
+        name = f"{row.framework.partition('@')[0]} {row.version}" if row.version else row.framework
+        score = number(row.score_difference, ".2g")
+        is_reference = row.framework == network.reference
+        rows.append(
+            EqualityRow(
+                framework=name,
+                parameters=number(row.parameters, ",d"),
+                score_difference=language.say("reference") if is_reference else score,
+                loss=number(row.loss, ".6f"),
+                loss_after=number(row.loss_after, ".6f"),
+                state=language.say(row.state.value),
+                findings=row.findings,
+            )
+        )
+    return rows
 
 
 def compared_networks(equality: Equality) -> list[NetworkEquality]:
@@ -65,7 +71,7 @@ def compared_networks(equality: Equality) -> list[NetworkEquality]:
 
 def network_title(network: NetworkEquality) -> Message:
     """What was compared, and how large it is."""
-    values = {"network": network.title, "number": float(network.parameters)}
+    values = {"network": network.architecture.title, "number": float(network.parameters)}
     return Message("{network}: {number:,.0f} parameters", values)
 
 
@@ -120,24 +126,6 @@ def _table(network: NetworkEquality, language: Language) -> Table:
             language.say(head), justify="right" if is_number else "left", no_wrap=is_number
         )
     for row in equality_rows(network, language):
-        table.add_row(*row.cells)
+        *cells, _ = row
+        table.add_row(*map(str, cells))
     return table
-
-
-def _row(row: FrameworkEquality, network: NetworkEquality, language: Language) -> EqualityRow:
-    def number(value: float | None, form: str) -> str:
-        return MISSING if value is None else language.formatted(value, form)
-
-    is_reference = row.framework == network.reference
-    name = row.framework.partition("@")[0]
-    return EqualityRow(
-        framework=f"{name} {row.version}" if row.version else row.framework,
-        parameters=number(row.parameters, ",d"),
-        score_difference=language.say(Message("reference"))
-        if is_reference
-        else number(row.score_difference, ".2g"),
-        loss=number(row.loss, ".6f"),
-        loss_after=number(row.loss_after, ".6f"),
-        state=language.say(row.state.value),
-        findings=row.findings,
-    )

@@ -10,13 +10,13 @@ import polars as pl
 
 from prumo.message import Series, counted, listed
 from prumo.quantity import Quantity
-from prumo.report.warnings import ResultWarning, WarningKind
+from prumo.report.warnings import WarningKind
 from prumo.statistics.equality import same_computers
 from prumo.statistics.outliers import coarse_times, drift_over_order, grubbs_p_value
 from prumo.statistics.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from prumo.message import Message
     from prumo.results.record import Spread
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from prumo.study.network import Architecture
 
     Unproven = Sequence[tuple[Architecture, Sequence[str]]]
+    Values = dict[str, object]
 
 # Ours, at the 10 % of the mean where pyperf calls a standard deviation unstable.
 WIDE_HALF_WIDTH_PERCENT = 10.0
@@ -86,32 +87,26 @@ class Evidence:
         yield from groups.iter_rows()
 
 
-def find_warnings(evidence: Evidence) -> list[ResultWarning]:
+def find_warnings(evidence: Evidence) -> dict[WarningKind, Message]:
     """Every warning that these results call for, the gravest first."""
-    return [
-        ResultWarning(kind, message)
-        for kind in WarningKind
-        if (message := CHECKS[kind](evidence)) is not None
-    ]
+    found = {kind: message_of(kind, evidence) for kind in WarningKind}
+    return {kind: message for kind, message in found.items() if message is not None}
+
+
+def message_of(kind: WarningKind, evidence: Evidence) -> Message | None:
+    """What one warning says of these results; None where they do not call for it."""
+    values = CHECKS[kind](evidence)
+    return kind.message(**values) if values else None
 
 
 def unreadable_message(folders: Sequence[str]) -> Message:
     """Which run folders are in no figure."""
-    return WarningKind.UNREADABLE.message(count=len(folders), names=listed(folders))
+    return WarningKind.UNREADABLE.message(**_count(folders))
 
 
 def unproven_message(networks: Unproven) -> Message:
     """Which networks were not proven equal in the frameworks that trained them."""
-    named = [
-        WarningKind.UNPROVEN.part(
-            "network",
-            network=architecture.network,
-            size=architecture.image_size,
-            frameworks=" / ".join(frameworks),
-        )
-        for architecture, frameworks in networks
-    ]
-    return WarningKind.UNPROVEN.message(names=listed(named))
+    return WarningKind.UNPROVEN.message(**_unproven(networks))
 
 
 def same_computer_message(shared: SameComputer) -> Message:
@@ -123,7 +118,24 @@ def same_computer_message(shared: SameComputer) -> Message:
     )
 
 
-def coarse_clock(evidence: Evidence) -> Message | None:
+def _count(names: Sequence[str]) -> Values:
+    return {"count": len(names), "names": listed(names)} if names else {}
+
+
+def _unproven(networks: Unproven) -> Values:
+    named = [
+        WarningKind.UNPROVEN.part(
+            "network",
+            network=architecture.network,
+            size=architecture.image_size,
+            frameworks=" / ".join(frameworks),
+        )
+        for architecture, frameworks in networks
+    ]
+    return {"names": listed(named)} if named else {}
+
+
+def _coarse_clock(evidence: Evidence) -> Values:
     """Times of which the clock's step is a part that counts."""
     steps = evidence.finished_conditions.select("run", step="clock_step_seconds").drop_nulls()
     kind = WarningKind.CLOCK_RESOLUTION
@@ -138,69 +150,37 @@ def coarse_clock(evidence: Evidence) -> Message | None:
         )
         for time in coarse_times(evidence.finished, steps, evidence.metric)
     ]
-    return kind.message(findings=listed(found)) if found else None
+    return {"findings": listed(found)} if found else {}
 
 
-def _unreadable(evidence: Evidence) -> Message | None:
-    return unreadable_message(evidence.unreadable) if evidence.unreadable else None
-
-
-def _unfinished(evidence: Evidence) -> Message | None:
-    names = evidence.unfinished
-    if not names:
-        return None
-    return WarningKind.UNFINISHED.message(count=len(names), names=listed(names))
-
-
-def _unproven(evidence: Evidence) -> Message | None:
-    return unproven_message(evidence.unproven) if evidence.unproven else None
-
-
-def _several_machines(evidence: Evidence) -> Message | None:
+def _several_machines(evidence: Evidence) -> Values:
     known = evidence.finished_conditions.filter(pl.col("machine").is_not_null())
     # Machines may differ between the levels of a machine factor: that is what it is for.
-    mixed = (
-        known.group_by("machine_level")
-        .agg(pl.col("machine").n_unique())
-        .filter(pl.col("machine") > 1)
-    )
-    if mixed.is_empty():
-        return None
-    machines = sorted(known.join(mixed, on="machine_level", how="semi")["machine"].unique())
+    mixed = known.filter(pl.col("machine").n_unique().over("machine_level") > 1)
+    machines = sorted(mixed["machine"].unique())
     # The name of a machine has commas of its own.
-    names = Series(tuple(machines), "; ")
-    return WarningKind.SEVERAL_MACHINES.message(total=len(machines), names=names)
+    return {"total": len(machines), "names": Series(tuple(machines), "; ")} if machines else {}
 
 
-def _same_computer(evidence: Evidence) -> Message | None:
-    found = [same_computer_message(one) for one in same_computers(evidence.finished_conditions)]
-    if not found:
-        return None
-    return WarningKind.SAME_COMPUTER.message(findings=Series(tuple(found), " "))
+def _same_computer(evidence: Evidence) -> Values:
+    return _findings(map(same_computer_message, same_computers(evidence.finished_conditions)), " ")
 
 
-def _mixed_versions(evidence: Evidence) -> Message | None:
+def _mixed_versions(evidence: Evidence) -> Values:
     mixed = _scenarios_with_several(evidence, "versions")
-    named = [f"{name} ({' / '.join(values)})" for name, values in mixed.items()]
-    return _about_scenarios(WarningKind.MIXED_VERSIONS, named)
+    return _scenarios([f"{name} ({' / '.join(values)})" for name, values in mixed.items()])
 
 
-def _mixed_settings(evidence: Evidence) -> Message | None:
+def _mixed_settings(evidence: Evidence) -> Values:
     """Runs of one scenario on another device, with other threads or measured in another way."""
     differences: dict[str, list[str]] = {}
     for column in ("device", "threads", "settings"):
         for name in _scenarios_with_several(evidence, column):
             differences.setdefault(name, []).append(column)
-    named = [f"{name} ({', '.join(columns)})" for name, columns in differences.items()]
-    return _about_scenarios(WarningKind.MIXED_SETTINGS, named)
+    return _scenarios([f"{name} ({', '.join(columns)})" for name, columns in differences.items()])
 
 
-def _mixed_data(evidence: Evidence) -> Message | None:
-    mixed = _scenarios_with_several(evidence, "data_content")
-    return _about_scenarios(WarningKind.MIXED_DATA, list(mixed))
-
-
-def _unequal_data(evidence: Evidence) -> Message | None:
+def _unequal_data(evidence: Evidence) -> Values:
     """Scenarios that asked for the same data and were trained on other files, or on none."""
     is_generated = pl.col("data_source") == "generated"
     trained_on = pl.when(is_generated).then(pl.lit("generated")).otherwise("data_content")
@@ -212,27 +192,22 @@ def _unequal_data(evidence: Evidence) -> Message | None:
         .filter(pl.col("trained_on").n_unique().over("data_asked") > 1)
         .unique("scenario", maintain_order=True)
     )
-    return _about_scenarios(WarningKind.UNEQUAL_DATA, unequal["scenario"].to_list())
+    return _scenarios(unequal["scenario"].to_list())
 
 
-def _drift(evidence: Evidence) -> Message | None:
+def _drift(evidence: Evidence) -> Values:
     if evidence.metric is None:
-        return None
+        return {}
     # The rows of a published table stand in no order of time.
     imported = evidence.conditions.filter("imported")
     measured = evidence.finished.join(imported, on="run", how="anti")
     drift = drift_over_order(measured, evidence.metric)
     if drift is None or drift.p_value >= DRIFT_P_VALUE:
-        return None
-    return WarningKind.DRIFT.message(metric=evidence.metric, change=drift.change_percent)
+        return {}
+    return {"metric": evidence.metric, "change": drift.change_percent}
 
 
-def _swap_used(evidence: Evidence) -> Message | None:
-    swapping = _runs_with(evidence, "swap_used")
-    return WarningKind.SWAP_USED.message(**_runs_named(swapping)) if swapping else None
-
-
-def _noisy_machine(evidence: Evidence) -> Message | None:
+def _noisy_machine(evidence: Evidence) -> Values:
     """Time that a host or other programs took."""
     others = pl.col("cpu_percent_mean") - pl.col("tree_cpu_percent_mean") / pl.col("cores")
     found = []
@@ -245,23 +220,18 @@ def _noisy_machine(evidence: Evidence) -> Message | None:
             worst = disturbed.select(taken.max()).item()
             runs = counted(disturbed.height, "run")
             found.append(WarningKind.NOISY_MACHINE.part(part, worst=worst, limit=limit, runs=runs))
-    if not found:
-        return None
-    return WarningKind.NOISY_MACHINE.message(findings=Series(tuple(found), "; "))
+    return _findings(found, "; ")
 
 
-def _few_runs(evidence: Evidence) -> Message | None:
-    single = [
-        name
-        for name, values in evidence.values_by_scenario()
-        if len(values) == 1 and not evidence.is_summary(name)
-    ]
-    return _about_scenarios(WarningKind.FEW_RUNS, single)
+def _few_runs(evidence: Evidence) -> Values:
+    groups = evidence.values_by_scenario()
+    single = [name for name, values in groups if len(values) == 1 and not evidence.is_summary(name)]
+    return _scenarios(single)
 
 
-def _wide_interval(evidence: Evidence) -> Message | None:
+def _wide_interval(evidence: Evidence) -> Values:
     if evidence.metric is None:
-        return None
+        return {}
     summary = summarise(
         evidence.runs, (), [evidence.metric], evidence.confidence, evidence.spreads
     ).filter(pl.col("mean") != 0)
@@ -271,14 +241,12 @@ def _wide_interval(evidence: Evidence) -> Message | None:
         for name, width in summary.select("scenario", percent).rows()
         if width is not None and width > WIDE_HALF_WIDTH_PERCENT
     ]
-    return _about_scenarios(WarningKind.WIDE_INTERVAL, wide, limit=WIDE_HALF_WIDTH_PERCENT)
+    return _scenarios(wide, limit=WIDE_HALF_WIDTH_PERCENT)
 
 
-def _outliers(evidence: Evidence) -> Message | None:
+def _outliers(evidence: Evidence) -> Values:
     groups = [
-        (name, values)
-        for name, values in evidence.values_by_scenario()
-        if len(values) >= OUTLIER_MINIMUM_RUNS
+        group for group in evidence.values_by_scenario() if len(group[1]) >= OUTLIER_MINIMUM_RUNS
     ]
     found = [
         name
@@ -286,96 +254,88 @@ def _outliers(evidence: Evidence) -> Message | None:
         if grubbs_p_value(values) < OUTLIER_P_VALUE / len(groups)
         and _farthest_percent(values) > OUTLIER_MINIMUM_PERCENT
     ]
-    return _about_scenarios(WarningKind.OUTLIERS, found)
+    return _scenarios(found)
 
 
-def _odd_loss(evidence: Evidence) -> Message | None:
+def _odd_loss(evidence: Evidence) -> Values:
     found = [
-        WarningKind.ODD_LOSS.part(part, **_runs_named(runs))
-        for part, anomaly in (("flat", "flat_loss"), ("rising", "rising_loss"))
-        if (runs := _runs_with(evidence, anomaly))
+        WarningKind.ODD_LOSS.part(part, **values)
+        for part in ("flat", "rising")
+        if (values := _runs(_with_anomaly(evidence, f"{part}_loss")))
     ]
-    return WarningKind.ODD_LOSS.message(findings=Series(tuple(found), "; ")) if found else None
+    return _findings(found, "; ")
 
 
-def _generated_data(evidence: Evidence) -> Message | None:
-    generated = evidence.finished_conditions.filter(pl.col("data_source") == "generated")
-    if generated.is_empty():
-        return None
-    return WarningKind.GENERATED_DATA.message(runs=counted(generated.height, "run"))
-
-
-def _sampler_costly(evidence: Evidence) -> Message | None:
+def _sampler_costly(evidence: Evidence) -> Values:
     share = 100 * pl.col("sampler_cpu_seconds") / pl.col("wall_seconds")
     costly = evidence.finished_conditions.filter(share > SAMPLER_CPU_PERCENT)
-    if costly.is_empty():
-        return None
-    return WarningKind.SAMPLER_COSTLY.message(
-        limit=SAMPLER_CPU_PERCENT,
-        runs=counted(costly.height, "run"),
-        worst=costly.select(share.max()).item(),
-    )
+    worst = costly.select(share.max()).item()
+    return _runs(costly, limit=SAMPLER_CPU_PERCENT, worst=worst)
 
 
-def _no_samples(evidence: Evidence) -> Message | None:
+def _no_samples(evidence: Evidence) -> Values:
     """Runs whose sampler took nothing, or died and left no account of what it took."""
     # An imported run had no sampler that could fail.
     measured = evidence.finished_conditions.filter(~pl.col("imported"))
-    unsampled = measured.filter(pl.col("samples").fill_null(0) == 0)
-    if unsampled.is_empty():
-        return None
-    return WarningKind.NO_SAMPLES.message(**_runs_named(unsampled["run"].to_list()))
+    return _runs(measured.filter(pl.col("samples").fill_null(0) == 0))
 
 
-def _few_samples(evidence: Evidence) -> Message | None:
+def _few_samples(evidence: Evidence) -> Values:
     few = evidence.finished_conditions.filter(pl.col("samples").is_between(1, FEWEST_SAMPLES - 1))
-    if few.is_empty():
-        return None
-    return WarningKind.FEW_SAMPLES.message(least=FEWEST_SAMPLES, runs=counted(few.height, "run"))
+    return _runs(few, least=FEWEST_SAMPLES)
 
 
-CHECKS: dict[WarningKind, Callable[[Evidence], Message | None]] = {
-    WarningKind.UNREADABLE: _unreadable,
-    WarningKind.UNFINISHED: _unfinished,
-    WarningKind.UNPROVEN: _unproven,
+# Each gives the values of its text, or none where the results do not call for it.
+CHECKS: dict[WarningKind, Callable[[Evidence], Values]] = {
+    WarningKind.UNREADABLE: lambda evidence: _count(evidence.unreadable),
+    WarningKind.UNFINISHED: lambda evidence: _count(evidence.unfinished),
+    WarningKind.UNPROVEN: lambda evidence: _unproven(evidence.unproven),
     WarningKind.SEVERAL_MACHINES: _several_machines,
     WarningKind.SAME_COMPUTER: _same_computer,
     WarningKind.MIXED_VERSIONS: _mixed_versions,
     WarningKind.MIXED_SETTINGS: _mixed_settings,
-    WarningKind.MIXED_DATA: _mixed_data,
+    WarningKind.MIXED_DATA: lambda evidence: _scenarios(
+        list(_scenarios_with_several(evidence, "data_content"))
+    ),
     WarningKind.UNEQUAL_DATA: _unequal_data,
     WarningKind.DRIFT: _drift,
-    WarningKind.SWAP_USED: _swap_used,
+    WarningKind.SWAP_USED: lambda evidence: _runs(_with_anomaly(evidence, "swap_used")),
     WarningKind.NOISY_MACHINE: _noisy_machine,
     WarningKind.FEW_RUNS: _few_runs,
     WarningKind.WIDE_INTERVAL: _wide_interval,
     WarningKind.OUTLIERS: _outliers,
-    WarningKind.CLOCK_RESOLUTION: coarse_clock,
+    WarningKind.CLOCK_RESOLUTION: _coarse_clock,
     WarningKind.ODD_LOSS: _odd_loss,
-    WarningKind.GENERATED_DATA: _generated_data,
+    WarningKind.GENERATED_DATA: lambda evidence: _runs(
+        evidence.finished_conditions.filter(pl.col("data_source") == "generated")
+    ),
     WarningKind.SAMPLER_COSTLY: _sampler_costly,
     WarningKind.NO_SAMPLES: _no_samples,
     WarningKind.FEW_SAMPLES: _few_samples,
 }
 
 
-def _about_scenarios(
-    kind: WarningKind, named: Sequence[object], **values: object
-) -> Message | None:
-    """A warning about scenarios, where there are any."""
+def _scenarios(named: Sequence[object], **values: object) -> Values:
+    """The values of a warning about scenarios, where there are any."""
     if not named:
-        return None
-    return kind.message(scenarios=counted(len(named), "scenario"), names=listed(named), **values)
+        return {}
+    return {"scenarios": counted(len(named), "scenario"), "names": listed(named), **values}
 
 
-def _runs_named(runs: Sequence[str]) -> dict[str, object]:
-    return {"runs": counted(len(runs), "run"), "names": listed(runs)}
+def _runs(found: pl.DataFrame, **values: object) -> Values:
+    """The values of a warning about runs, where there are any."""
+    if found.is_empty():
+        return {}
+    return {"runs": counted(found.height, "run"), "names": listed(found["run"].to_list()), **values}
 
 
-def _runs_with(evidence: Evidence, anomaly: str) -> list[str]:
-    conditions = evidence.finished_conditions
-    found = conditions.filter(pl.col("anomalies").list.contains(anomaly))
-    return [str(name) for name in found["run"]]
+def _findings(found: Iterable[Message], separator: str) -> Values:
+    parts = tuple(found)
+    return {"findings": Series(parts, separator)} if parts else {}
+
+
+def _with_anomaly(evidence: Evidence, anomaly: str) -> pl.DataFrame:
+    return evidence.finished_conditions.filter(pl.col("anomalies").list.contains(anomaly))
 
 
 def _scenarios_with_several(evidence: Evidence, column: str) -> dict[str, list[str]]:

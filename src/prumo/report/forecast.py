@@ -50,12 +50,14 @@ def _answers(forecast: Forecast) -> Iterator[Message]:
         return
     known = [row for row in forecast.scenarios if row.seconds is not None]
     runs = round(sum(row.replications for row in known))
-    values = {"runs": counted(runs, "run"), "time": estimate_of(forecast.seconds, "s")}
-    if forecast.unknown:
-        count = counted(len(known), "scenario")
-        yield Message("{runs} of {count} will take {time}.", {**values, "count": count})
-    else:
-        yield Message("{runs} will take {time}.", values)
+    yield Message(
+        "{runs} of {count} will take {time}." if forecast.unknown else "{runs} will take {time}.",
+        {
+            "runs": counted(runs, "run"),
+            "count": counted(len(known), "scenario"),
+            "time": estimate_of(forecast.seconds, "s"),
+        },
+    )
     yield from _money(forecast)
 
 
@@ -63,20 +65,14 @@ def _money(forecast: Forecast) -> Iterator[Message]:
     if forecast.cost is None:
         return
     money = estimate_of(forecast.cost, forecast.currency)
-    if forecast.billed == "wall_seconds":
-        yield Message(
-            "They will cost {money}, the whole time of every run being paid for.", {"money": money}
-        )
-    else:
-        yield Message(
-            "They will cost {money}, the time of the training alone being paid for.",
-            {"money": money},
-        )
-    unpriced = [row for row in forecast.scenarios if row.seconds and row.cost is None]
-    if unpriced:
-        yield Message(
-            "No price is known for {count}.", {"count": counted(len(unpriced), "scenario")}
-        )
+    yield Message(
+        "They will cost {money}, the whole time of every run being paid for."
+        if forecast.billed == "wall_seconds"
+        else "They will cost {money}, the time of the training alone being paid for.",
+        {"money": money},
+    )
+    if unpriced := sum(bool(row.seconds) and row.cost is None for row in forecast.scenarios):
+        yield Message("No price is known for {count}.", {"count": counted(unpriced, "scenario")})
 
 
 def _grounds(forecast: Forecast) -> Iterator[Message]:
@@ -98,8 +94,7 @@ def _grounds(forecast: Forecast) -> Iterator[Message]:
                 "names": listed(grounds.earlier),
             },
         )
-    scaled = sum(row.basis == "scaled" for row in forecast.scenarios)
-    if scaled:
+    if scaled := sum(row.basis == "scaled" for row in forecast.scenarios):
         yield Message(
             "{count} of {total} were not measured: their time follows from steps, FLOPs, bytes and "
             "levels.",
@@ -159,35 +154,30 @@ def check_sentences(table: pl.DataFrame) -> list[Message]:
         )
     ]
     for row in table.filter(pl.col("scenario") == TOTAL).iter_rows(named=True):
-        values = {
-            "fact": Quantity(row["fact_seconds"], "s"),
-            "forecast": Estimate(
-                row["forecast_seconds"], row["low_seconds"], row["high_seconds"], "s", DIGITS
-            ),
-        }
-        if row["inside"]:
-            said.append(Message("All runs took {fact}; the forecast was {forecast}.", values))
-        else:
+        said.append(
+            Message(
+                "All runs took {fact}; the forecast was {forecast}."
+                if row["inside"]
+                else "All runs took {fact}, outside of the interval of the forecast, {forecast}.",
+                _fact_and_forecast(row, "seconds", "s"),
+            )
+        )
+        if row["fact_cost"] is not None:
             said.append(
                 Message(
-                    "All runs took {fact}, outside of the interval of the forecast, {forecast}.",
-                    values,
+                    "They cost {fact}; the forecast was {forecast}."
+                    if row["low_cost"] <= row["fact_cost"] <= row["high_cost"]
+                    else "They cost {fact}, outside of the interval of the forecast, {forecast}.",
+                    _fact_and_forecast(row, "cost", row["currency"]),
                 )
             )
-        if row["fact_cost"] is not None:
-            said.append(_cost_sentence(row))
     return said
 
 
-def _cost_sentence(row: Mapping[str, Any]) -> Message:
-    low, high, currency = row["low_cost"], row["high_cost"], row["currency"]
-    values = {
-        "fact": Quantity(row["fact_cost"], currency),
-        "forecast": Estimate(row["forecast_cost"], low, high, currency, DIGITS),
-    }
-    if low <= row["fact_cost"] <= high:
-        return Message("They cost {fact}; the forecast was {forecast}.", values)
-    return Message("They cost {fact}, outside of the interval of the forecast, {forecast}.", values)
+def _fact_and_forecast(row: Mapping[str, Any], of: str, unit: str) -> dict[str, object]:
+    value, low, high = (row[f"{name}_{of}"] for name in ("forecast", "low", "high"))
+    forecast = Estimate(value, low, high, unit, DIGITS)
+    return {"fact": Quantity(row[f"fact_{of}"], unit), "forecast": forecast}
 
 
 def estimate_sentences(
@@ -205,23 +195,19 @@ def _time_and_cost(
     training: Training, price: Price, estimated: Estimated, exchange: Exchange | None
 ) -> Iterator[Message]:
     seconds = estimated.seconds
-    values = {
-        "network": training.network.name,
-        "machine": price.name,
-        "value": Quantity(seconds.value, "s", DIGITS),
-        "low": Quantity(seconds.low, "s", DIGITS),
-        "high": Quantity(seconds.high, "s", DIGITS),
-    }
-    if estimated.is_rough:
-        yield Message(
-            "A rough estimate: to train {network} on {machine} takes between {low} and {high}, "
-            "perhaps {value}.",
-            values,
-        )
-    else:
-        yield Message(
-            "To train {network} on {machine} takes {value}, between {low} and {high}.", values
-        )
+    yield Message(
+        "A rough estimate: to train {network} on {machine} takes between {low} and {high}, "
+        "perhaps {value}."
+        if estimated.is_rough
+        else "To train {network} on {machine} takes {value}, between {low} and {high}.",
+        {
+            "network": training.network.name,
+            "machine": price.name,
+            "value": Quantity(seconds.value, "s", DIGITS),
+            "low": Quantity(seconds.low, "s", DIGITS),
+            "high": Quantity(seconds.high, "s", DIGITS),
+        },
+    )
     if estimated.cost is None or estimated.rate is None:
         return
     yield Message(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.message import Message, Series
-from prumo.quantity import MISSING
+from prumo.quantity import MISSING, Estimate
 from prumo.statistics.metric import COST, GPU
 from prumo.statistics.variation import Source
 from prumo.study import level_text
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from prumo.statistics.factorial import Term
     from prumo.statistics.variation import VariationRow
-    from prumo.study import Level
 
     Row = Mapping[str, Any]
 
@@ -99,7 +98,8 @@ def levels_label(row: Row, factors: Sequence[str]) -> str:
     >>> levels_label({"framework": "pytorch", "batch_size": 64}, ["framework", "batch_size"])
     'pytorch · 64'
     """
-    return SEPARATOR.join(_text(row[factor]) for factor in factors)
+    levels = (row[factor] for factor in factors)
+    return SEPARATOR.join(MISSING if level is None else level_text(level) for level in levels)
 
 
 def scenario_label(row: Row, factors: Sequence[str]) -> str:
@@ -114,6 +114,11 @@ def row_label(row: Row, factors: Sequence[str]) -> str:
     return f"{row['scenario']}: {levels}" if levels else str(row["scenario"])
 
 
+def estimate_in(row: Row) -> Estimate:
+    """The mean in a row of a summary with its interval, where it has one."""
+    return Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
+
+
 def source_label(row: VariationRow) -> Message | Series:
     """What a reader calls a source: its factors, or what is left."""
     if row.source is Source.ERROR:
@@ -126,7 +131,3 @@ def source_label(row: VariationRow) -> Message | Series:
 def term_label(term: Term) -> Series:
     """A term as it is written: its factors with a multiplication sign between them."""
     return Series(term, TERM_SIGN)
-
-
-def _text(level: Level | None) -> str:
-    return MISSING if level is None else level_text(level)

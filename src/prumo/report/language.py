@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from prumo.quantity import Scale
 
 LANGUAGES = ("en", "pt-BR")
+LEAST_P_TOLD = 0.001
 # Units that are words; all others are the same everywhere.
 UNITS = ("images", "images/s")
 
@@ -53,6 +54,10 @@ class Language:
         values = {name: self._value(value) for name, value in said.values.items()}
         return self._template(said).format_map(values)
 
+    def each(self, *texts: str) -> tuple[str, ...]:
+        """Several texts in this language, such as the heads of a table."""
+        return tuple(map(self.say, texts))
+
     def told(self, value: object) -> str:
         """A value as it stands in a text: a name stays itself, all else is in this language."""
         return format(self._value(value), "")
@@ -69,23 +74,29 @@ class Language:
         """A share of one in percent, with the digits that it has, such as 95 % or 99.9 %."""
         return self.formatted(100 * share, "g") + " %"
 
+    def share(self, share: float) -> str:
+        """A share of one in percent, to a tenth."""
+        return self.formatted(100 * share, ".1f") + " %"
+
+    def p_value(self, p_value: float | None) -> str:
+        """The chance of a test; a smaller one than a thousandth says no more to a reader."""
+        if p_value is None:
+            return MISSING
+        if p_value < LEAST_P_TOLD:
+            return f"< {self.formatted(LEAST_P_TOLD, 'g')}"
+        return self.formatted(p_value, ".3f")
+
     def quantity(self, value: float | None, unit: str) -> str:
         """A value with a unit that suits it."""
         return self.scale(value, unit).text(value)
-
-    def money(self, value: float | None, currency: str) -> str:
-        """An amount with the symbol of its currency."""
-        return self.quantity(value, currency.upper())
 
     def scale(self, value: float | None, unit: str) -> Scale:
         """The scale that shows a value best, for it and what stands beside it."""
         return scale_of(value, unit, self.marks)
 
-    def interval(self, low: float | None, high: float | None, unit: str = "") -> str:
-        """Both ends of an interval in one scale, with their unit."""
-        scale = self.scale(high, unit)
-        text = scale.interval(low, high)
-        return f"{text} {scale.unit}" if scale.unit and low is not None else text
+    def interval(self, low: float | None, high: float | None, count: int = DIGITS) -> str:
+        """Both ends of an interval with so many digits that count; a dash where there is none."""
+        return scale_of(high, "", self.marks, count).interval(low, high)
 
     def _value(self, value: object) -> object:
         if isinstance(value, Message):
@@ -136,15 +147,11 @@ def language(tag: str) -> Language:
         return english()
     if wanted not in known:
         raise InputError(f"reports are not available in '{tag}': {did_you_mean(tag, LANGUAGES)}")
-    return _translated(known[wanted])
-
-
-def _translated(tag: str) -> Language:
     from babel import Locale  # noqa: PLC0415 (English needs none of it)
 
-    locale = Locale.parse(tag, sep="-")
+    locale = Locale.parse(known[wanted], sep="-")
     texts = _texts(locale)
-    return Language(tag, _marks(locale, texts), texts, locale)
+    return Language(known[wanted], _marks(locale, texts), texts, locale)
 
 
 def _marks(locale: Locale, texts: Mapping[str, tuple[str, ...]]) -> Marks:
@@ -183,12 +190,10 @@ def _package_texts(package: object, locale: Locale) -> dict[str, tuple[str, ...]
         return {}
     with source.open("rb") as file:
         catalog = read_po(file, locale=locale)
-    return {_first(entry.id): _all(entry.string) for entry in catalog if entry.id and entry.string}
+    return {
+        _forms(entry.id)[0]: _forms(entry.string) for entry in catalog if entry.id and entry.string
+    }
 
 
-def _first(texts: str | tuple[str, ...] | list[str]) -> str:
-    return texts if isinstance(texts, str) else texts[0]
-
-
-def _all(texts: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
+def _forms(texts: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)

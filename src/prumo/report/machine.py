@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from prumo.report.warnings import MachineWarning
 
@@ -12,30 +11,23 @@ if TYPE_CHECKING:
 
     from prumo.machine.accelerators import Gpus
     from prumo.machine.cpu import Cpu
-    from prumo.machine.machine import Disk, Host, Machine, Memory, Noise, NoiseNow, Steadiness
+    from prumo.machine.machine import Disk, Host, Machine, Memory, Noise
     from prumo.message import Message
 
 
 UNKNOWN = "unknown"
 
 
-class Section(NamedTuple):
-    """A title and its rows of label and value."""
-
-    title: str
-    rows: list[tuple[str, str]]
-
-
-def describe(machine: Machine) -> list[Section]:
-    """The machine's facts in reading order."""
-    return [
-        Section("Machine", _host(machine.host, machine.cpu)),
-        Section("Processor", _cpu(machine.cpu)),
-        Section("Memory", _memory(machine.memory)),
-        Section("GPU", _gpus(machine.gpus)),
-        Section("Disk", _disk(machine.disk)),
-        Section("Noise", _noise(machine.noise)),
-    ]
+def describe(machine: Machine) -> dict[str, list[tuple[str, str]]]:
+    """The machine's facts in reading order: under each title, rows of label and value."""
+    return {
+        "Machine": _host(machine.host, machine.cpu),
+        "Processor": _cpu(machine.cpu),
+        "Memory": _memory(machine.memory),
+        "GPU": _gpus(machine.gpus),
+        "Disk": _disk(machine.disk),
+        "Noise": _noise(machine.noise),
+    }
 
 
 def gibibytes(count: int | None) -> str:
@@ -135,79 +127,40 @@ FREE_MEMORY_SHARE = 0.25
 FREE_DISK_BYTES = 2 * 1024**3
 
 
-@dataclass(frozen=True)
-class Advice:
-    """One warning: what was seen, and what to do about it."""
-
-    warning: MachineWarning
-    message: Message
-
-    @property
-    def seen(self) -> str:
-        """What was seen."""
-        return str(self.message)
-
-    @property
-    def text(self) -> str:
-        """What to do."""
-        return str(self.warning.advice)
-
-    def as_dict(self) -> dict[str, str]:
-        """The warning's name, what was seen and what to do, ready for JSON."""
-        return {"warning": self.warning.key, "seen": self.seen, "advice": self.text}
+def advise(machine: Machine) -> dict[MachineWarning, Message]:
+    """Every warning that holds for the machine, with what was seen; none is the all-clear."""
+    seen = [*_noise_seen(machine.noise, machine.cpu.usable_cores), *_limits_seen(machine)]
+    return {warning: warning.message(**values) for warning, values in seen}
 
 
-def advise(machine: Machine) -> list[Advice]:
-    """Every warning that holds for the machine; an empty list is the all-clear."""
-    noise = machine.noise
-    return [
-        *_about_noise(noise.now, machine.cpu.usable_cores),
-        *(_about_steadiness(noise.steadiness) if noise.steadiness else ()),
-        *_about_limits(machine.cpu),
-        *_about_room(machine),
-    ]
-
-
-def _about_noise(now: NoiseNow, cores: int) -> Iterator[Advice]:
+def _noise_seen(noise: Noise, cores: int) -> Iterator[tuple[MachineWarning, dict[str, object]]]:
+    now, steadiness = noise.now, noise.steadiness
     if now.load_average is not None and now.load_average > BUSY_SHARE * cores:
-        yield _advice(MachineWarning.BUSY, load=now.load_average, cores=cores)
-    if now.steal_percent is not None and now.steal_percent > STEAL_PERCENT:
-        yield _advice(MachineWarning.STEAL, percent=now.steal_percent)
-    for warning, percent in (
-        (MachineWarning.CPU_PRESSURE, now.pressure_cpu_percent),
-        (MachineWarning.MEMORY_PRESSURE, now.pressure_memory_percent),
-        (MachineWarning.IO_PRESSURE, now.pressure_io_percent),
+        yield MachineWarning.BUSY, {"load": now.load_average, "cores": cores}
+    for warning, percent, limit in (
+        (MachineWarning.STEAL, now.steal_percent, STEAL_PERCENT),
+        (MachineWarning.CPU_PRESSURE, now.pressure_cpu_percent, PRESSURE_PERCENT),
+        (MachineWarning.MEMORY_PRESSURE, now.pressure_memory_percent, PRESSURE_PERCENT),
+        (MachineWarning.IO_PRESSURE, now.pressure_io_percent, PRESSURE_PERCENT),
     ):
-        if percent is not None and percent > PRESSURE_PERCENT:
-            yield _advice(warning, percent=percent)
+        if percent is not None and percent > limit:
+            yield warning, {"percent": percent}
     if now.swap_used_bytes > 0:
-        yield _advice(MachineWarning.SWAP, used=now.swap_used_bytes / 1024**2)
+        yield MachineWarning.SWAP, {"used": now.swap_used_bytes / 1024**2}
     if now.governor is not None and now.governor != "performance":
-        yield _advice(MachineWarning.GOVERNOR, governor=now.governor)
+        yield MachineWarning.GOVERNOR, {"governor": now.governor}
+    if steadiness is not None and steadiness.variation_percent > VARIATION_PERCENT:
+        yield MachineWarning.UNSTEADY, {"percent": steadiness.variation_percent}
+    if steadiness is not None and steadiness.slowest_to_fastest > SLOWEST_TO_FASTEST:
+        yield MachineWarning.HICCUPS, {"ratio": steadiness.slowest_to_fastest}
 
 
-def _about_steadiness(steadiness: Steadiness) -> Iterator[Advice]:
-    if steadiness.variation_percent > VARIATION_PERCENT:
-        yield _advice(MachineWarning.UNSTEADY, percent=steadiness.variation_percent)
-    if steadiness.slowest_to_fastest > SLOWEST_TO_FASTEST:
-        yield _advice(MachineWarning.HICCUPS, ratio=steadiness.slowest_to_fastest)
-
-
-def _about_limits(cpu: Cpu) -> Iterator[Advice]:
-    quota = cpu.quota_cores
-    if quota is not None and quota < cpu.affinity_cores and not quota.is_integer():
-        yield _advice(MachineWarning.QUOTA, quota=quota)
-
-
-def _about_room(machine: Machine) -> Iterator[Advice]:
-    memory, disk = machine.memory, machine.disk
+def _limits_seen(machine: Machine) -> Iterator[tuple[MachineWarning, dict[str, object]]]:
+    quota, memory, disk = machine.cpu.quota_cores, machine.memory, machine.disk
+    if quota is not None and quota < machine.cpu.affinity_cores and not quota.is_integer():
+        yield MachineWarning.QUOTA, {"quota": quota}
     if memory.available_bytes < FREE_MEMORY_SHARE * memory.usable_bytes:
         free, usable = memory.available_bytes / 1024**3, memory.usable_bytes / 1024**3
-        yield _advice(MachineWarning.LITTLE_MEMORY, free=free, usable=usable)
+        yield MachineWarning.LITTLE_MEMORY, {"free": free, "usable": usable}
     if disk.free_bytes < FREE_DISK_BYTES:
-        free = disk.free_bytes / 1024**3
-        yield _advice(MachineWarning.LITTLE_DISK, free=free, path=disk.path)
-
-
-def _advice(warning: MachineWarning, **values: object) -> Advice:
-    return Advice(warning, warning.message(**values))
+        yield MachineWarning.LITTLE_DISK, {"free": disk.free_bytes / 1024**3, "path": disk.path}

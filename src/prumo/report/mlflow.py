@@ -17,7 +17,7 @@ from prumo.errors import UnavailableError
 from prumo.money.cost import kept_costing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from prumo.progress import Progress
     from prumo.results.record import RunRecord
@@ -52,7 +52,8 @@ def export_to_mlflow(
     client = _client(tracking_uri)
     exported = Exported(tracking_uri, experiment)
     with _explained(tracking_uri):
-        number = _experiment(client, experiment)
+        found = client.get_experiment_by_name(experiment)
+        number = str(found.experiment_id if found else client.create_experiment(experiment))
         there = _there(client, number, results.study_name)
         for run in tracked_runs(results):
             known = there.get(run.name)
@@ -96,11 +97,6 @@ def _explained(tracking_uri: str) -> Iterator[None]:
         ) from error
 
 
-def _experiment(client: Any, name: str) -> str:  # noqa: ANN401 (MLflow has no types)
-    found = client.get_experiment_by_name(name)
-    return str(found.experiment_id if found is not None else client.create_experiment(name))
-
-
 def _there(client: Any, experiment: str, study: str) -> dict[str, Any]:  # noqa: ANN401 (MLflow)
     """The runs of this study that MLflow has, by Prumo's names."""
     runs: list[Any] = []
@@ -120,18 +116,15 @@ def _write(client: Any, experiment: str, run: TrackedRun) -> None:  # noqa: ANN4
     ended_ms = run.started_ms + int(1000 * run.seconds)
     metrics = [Metric(name, value, ended_ms, 0) for name, value in run.metrics.items()]
     metrics += [Metric(point.name, point.value, ended_ms, point.step) for point in run.curves]
-    for part in _parts(metrics, METRICS_AT_ONCE):
-        client.log_batch(number, metrics=part)
-    for part in _parts([Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, params=part)
-    for part in _parts([RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE):
-        client.log_batch(number, tags=part)
+    for kind, items, most in (
+        ("metrics", metrics, METRICS_AT_ONCE),
+        ("params", [Param(*item) for item in run.parameters.items()], OTHERS_AT_ONCE),
+        ("tags", [RunTag(*item) for item in run.tags.items()], OTHERS_AT_ONCE),
+    ):
+        for start in range(0, len(items), most):
+            client.log_batch(number, **{kind: items[start : start + most]})
     client.set_terminated(number, STATUS.get(run.verdict, "FAILED"), ended_ms)
     client.set_tag(number, DIGEST, run.digest)
-
-
-def _parts(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 @dataclass(frozen=True)
@@ -170,22 +163,17 @@ def tracked_runs(results: Results) -> Iterator[TrackedRun]:
     for record in results.records:
         row = rows[record.run]
         figures = {name: row[name] for name in (*results.metrics, *costing.metrics)}
-        yield _tracked(record, figures, _curves(results, record.run))
-
-
-def _tracked(
-    record: RunRecord, figures: Mapping[str, float | None], curves: tuple[Point, ...]
-) -> TrackedRun:
-    return TrackedRun(
-        name=record.run,
-        verdict=record.verdict.value,
-        started_ms=_milliseconds(record.started),
-        seconds=record.wall_seconds or 0.0,
-        parameters=_texts({**record.parameters, **record.factors}),
-        metrics={_name(name): value for name, value in figures.items() if value is not None},
-        curves=curves,
-        tags=_texts(_tags(record)),
-    )
+        started = datetime.fromisoformat(record.started).timestamp() if record.started else 0
+        yield TrackedRun(
+            name=record.run,
+            verdict=record.verdict.value,
+            started_ms=int(started * 1000),
+            seconds=record.wall_seconds or 0.0,
+            parameters=_texts({**record.parameters, **record.factors}),
+            metrics={_name(name): value for name, value in figures.items() if value is not None},
+            curves=_curves(results, record.run),
+            tags=_texts(_tags(record)),
+        )
 
 
 def _tags(record: RunRecord) -> dict[str, Any]:
@@ -210,23 +198,14 @@ def _curves(results: Results, run: str) -> tuple[Point, ...]:
     """Loss by step, and loss and accuracy by epoch, as far as the run reported them."""
     steps = results.steps(run).filter(pl.col("epoch") > 0).select("loss").collect()
     epochs = results.epochs(run).select("epoch", *CURVES).collect()
-    numbers = epochs["epoch"].to_list()
-    return (
-        *_points("step_loss", range(1, steps.height + 1), steps["loss"]),
-        *(point for name in CURVES for point in _points(f"epoch_{name}", numbers, epochs[name])),
-    )
-
-
-def _points(name: str, places: Iterable[int], values: pl.Series) -> list[Point]:
-    return [
+    curves = [("step_loss", list(range(1, steps.height + 1)), steps["loss"])]
+    curves += [(f"epoch_{name}", epochs["epoch"].to_list(), epochs[name]) for name in CURVES]
+    return tuple(
         Point(name, value, place)
+        for name, places, values in curves
         for place, value in zip(places, values, strict=True)
         if value is not None
-    ]
-
-
-def _milliseconds(started: str) -> int:
-    return int(datetime.fromisoformat(started).timestamp() * 1000) if started else 0
+    )
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 from rich import box
@@ -34,34 +34,23 @@ _SHOWN_LEFT_OUT = 5
 _ENDLESS = 10_000
 
 
-class ProblemText(NamedTuple):
-    """How a kind of finding is called, and what to do about it."""
-
-    title: str
-    advice: str
-
-
+# How each kind of finding is called, and what to do about it.
 PROBLEM_TEXTS = {
-    Problem.NO_PRICE: ProblemText("no price", "look it up at the provider, or leave the row out"),
-    Problem.NOT_A_NUMBER: ProblemText("not a number", "correct the row"),
-    Problem.ZERO: ProblemText(
-        "zero", "nothing is free by the hour: look the price up at the provider"
+    Problem.NO_PRICE: ("no price", "look it up at the provider, or leave the row out"),
+    Problem.NOT_A_NUMBER: ("not a number", "correct the row"),
+    Problem.ZERO: ("zero", "nothing is free by the hour: look the price up at the provider"),
+    Problem.NEGATIVE: ("negative", "correct the row"),
+    Problem.SENTINEL: ("sentinel", "the catalog knew no price and filled one in: look it up"),
+    Problem.CURRENCY: ("unknown currency", "write the ISO 4217 code, as USD or BRL"),
+    Problem.UNDATED: ("no date", "say of which day it is: `prumo price import FILE --as-of DATE`"),
+    Problem.FUTURE: ("date in the future", "correct the date"),
+    Problem.DUPLICATE: ("duplicate", "keep one row for each name and date"),
+    Problem.STALE: ("stale", "fetch a newer one: `prumo price update`"),
+    Problem.SPOT_ABOVE_ON_DEMAND: (
+        "spot above on demand",
+        "spot should cost less than on demand: look it up",
     ),
-    Problem.NEGATIVE: ProblemText("negative", "correct the row"),
-    Problem.SENTINEL: ProblemText(
-        "sentinel", "the catalog knew no price and filled one in: look it up"
-    ),
-    Problem.CURRENCY: ProblemText("unknown currency", "write the ISO 4217 code, as USD or BRL"),
-    Problem.UNDATED: ProblemText(
-        "no date", "say of which day it is: `prumo price import FILE --as-of DATE`"
-    ),
-    Problem.FUTURE: ProblemText("date in the future", "correct the date"),
-    Problem.DUPLICATE: ProblemText("duplicate", "keep one row for each name and date"),
-    Problem.STALE: ProblemText("stale", "fetch a newer one: `prumo price update`"),
-    Problem.SPOT_ABOVE_ON_DEMAND: ProblemText(
-        "spot above on demand", "spot should cost less than on demand: look it up"
-    ),
-    Problem.NO_SOURCE: ProblemText("no source", "say where it comes from in the column `source`"),
+    Problem.NO_SOURCE: ("no source", "say where it comes from in the column `source`"),
 }
 
 
@@ -95,6 +84,8 @@ def narrow_table(prices: Sequence[Price]) -> Table:
 
 def print_price(price: Price, kept: str, findings: Sequence[Finding], today: date) -> None:
     """Everything about one price, line by line."""
+    days = (today - price.as_of).days if price.as_of else 0
+    age = f"{days} day{'' if days == 1 else 's'} old" if days > 0 else "today"
     rows = {
         "price": price.name,
         "kind": price.kind.value,
@@ -103,7 +94,7 @@ def print_price(price: Price, kept: str, findings: Sequence[Finding], today: dat
         "GPU": _gpu(price),
         "on demand": _with_unit(price, price.on_demand),
         "spot": _with_unit(price, price.spot),
-        "as of": f"{price.as_of} ({_age(price.as_of, today)})" if price.as_of else "",
+        "as of": f"{price.as_of} ({age})" if price.as_of else "",
         "source": price.source,
         "kept in": kept,
     }
@@ -112,8 +103,8 @@ def print_price(price: Price, kept: str, findings: Sequence[Finding], today: dat
     for label, value in rows.items():
         click.echo(f"{label:<10} {value or '-'}")
     for finding in findings:
-        text = PROBLEM_TEXTS[finding.problem]
-        click.echo(f"{click.style('!', fg='yellow')} {text.title}: {text.advice}")
+        title, advice = PROBLEM_TEXTS[finding.problem]
+        click.echo(f"{click.style('!', fg='yellow')} {title}: {advice}")
 
 
 def print_findings(findings: Sequence[Finding], title: str, most: int = _SHOWN_FINDINGS) -> None:
@@ -122,8 +113,9 @@ def print_findings(findings: Sequence[Finding], title: str, most: int = _SHOWN_F
     for problem, group in groupby(by_problem, key=lambda finding: finding.problem):
         listed = list(group)
         mark = click.style("!", fg="red" if problem.spoils else "yellow")
-        text = PROBLEM_TEXTS[problem]
-        click.echo(f"{mark} {title}: {text.title}, {_times(len(listed))}; {text.advice}")
+        name, advice = PROBLEM_TEXTS[problem]
+        times = "once" if len(listed) == 1 else f"{len(listed)} times"
+        click.echo(f"{mark} {title}: {name}, {times}; {advice}")
         width = max(len(finding.price.name) for finding in listed[:most])
         for finding in listed[:most]:
             click.echo(f"    {finding.price.name:<{width}}  {finding.detail}")
@@ -144,8 +136,9 @@ def no_usable_price(intake: Intake) -> str:
     """Why nothing could be kept of what was imported or fetched."""
     counts = Counter(finding.problem for finding in intake.left_out)
     reasons = [
-        f"  {PROBLEM_TEXTS[problem].title}: {count}; {PROBLEM_TEXTS[problem].advice}"
+        f"  {title}: {count}; {advice}"
         for problem, count in counts.items()
+        for title, advice in [PROBLEM_TEXTS[problem]]
     ]
     return "\n".join([f"{intake.place}: no price can be used:", *reasons])
 
@@ -169,7 +162,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "spoils": finding.problem.spoils,
         "price": finding.price.name,
         "detail": finding.detail,
-        "advice": PROBLEM_TEXTS[finding.problem].advice,
+        "advice": PROBLEM_TEXTS[finding.problem][1],
     }
 
 
@@ -225,12 +218,3 @@ def _number(value: float | None) -> str:
 def _amount(amount: float | None) -> str:
     """All its digits, and never 2e-05."""
     return "" if amount is None else f"{Decimal(str(amount)):f}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _age(day: date, today: date) -> str:
-    days = (today - day).days
-    return "today" if days <= 0 else f"{days} day{'' if days == 1 else 's'} old"

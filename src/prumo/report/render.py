@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from rich.text import Text
 
 from prumo.message import Message
-from prumo.report.sections import sections_of
+from prumo.report.sections import SECTIONS
 from prumo.report.sections.outcome import WarningsSection
 from prumo.report.sentence import sentences
 from prumo.version import __version__
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prumo.report.content import Report
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.report.sections.section import PageSection, Section, TextTable
+    from prumo.report.sections.section import Section, TextTable
     from prumo.results.tables import Results
 
 # A reader sees the headings of a shorter page without a list of them.
@@ -33,15 +33,6 @@ DOCUMENT_KEYS = (
     *("unprofiled", "cost", "unpriced", "variations", "scaling", "convergence", "forecast"),
 )
 FRAMES = ("runs", "summary", "variation", "scaling", "cost")
-
-
-@dataclass(frozen=True)
-class RenderedSection:
-    """A section as HTML."""
-
-    name: str
-    title: str
-    html: Markup
 
 
 @dataclass(frozen=True)
@@ -59,7 +50,7 @@ class LocalizedReport:
     @cached_property
     def sections(self) -> list[Section]:
         """Every section, in reading order."""
-        return sections_of(self.results, self.report)
+        return [section.of(self.results, self.report) for section in SECTIONS]
 
     @property
     def sentences(self) -> list[str]:
@@ -73,12 +64,8 @@ class LocalizedReport:
     @property
     def warnings(self) -> list[tuple[str, str]]:
         """What a reader must know, each with what to do about it."""
-        return [
-            text
-            for section in self.sections
-            if isinstance(section, WarningsSection)
-            for text in section.texts(self.language)
-        ]
+        found = (section for section in self.sections if isinstance(section, WarningsSection))
+        return next(found).texts(self.language)
 
     @cached_property
     def figures(self) -> list[Figure]:
@@ -127,22 +114,15 @@ class LocalizedReport:
         for section in sorted(self.sections, key=lambda one: isinstance(one, WarningsSection)):
             section.print(console, self.language)
 
-    def page_sections(self) -> list[PageSection]:
-        """The sections that have something to say on the page."""
-        pages = [
-            section.page(figures, self.language)
-            for section, figures in zip(self.sections, self._drawn, strict=True)
-        ]
-        return [page for page in pages if page is not None]
-
     def page(self) -> str:
         """One HTML page that opens anywhere: styles and figures inside, no script, no network."""
         environment = self._environment()
         rendered = []
-        for section in self.page_sections():
-            template = environment.get_template(f"sections/{section.template}.html")
-            html = Markup(template.render(section.values))  # noqa: S704 (rendered with escaping)
-            rendered.append(RenderedSection(section.name, section.title, html))
+        for section, figures in zip(self.sections, self._drawn, strict=True):
+            if (page := section.page(figures, self.language)) is not None:
+                template = environment.get_template(f"sections/{page.template}.html")
+                html = template.render(page.values, figures=figures)
+                rendered.append((page.name, page.title, html))
         lead, *rest = sentences(self.report)
         study = self.results.study
         return environment.get_template("report.html").render(
@@ -172,6 +152,9 @@ class LocalizedReport:
         )
         environment.filters["code"] = _code
         environment.globals.update(
+            number=language.number,
+            quantity=language.quantity,
+            share=language.share,
             say=lambda text, **values: language.say(Message(text, values) if values else text),
             told=language.told,
             confidence=language.percent(self.report.confidence),

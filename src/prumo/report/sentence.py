@@ -9,16 +9,15 @@ import polars as pl
 
 from prumo.message import Message, Series, counted, listed
 from prumo.money.difference import by_work, work_factors
-from prumo.quantity import Estimate, Quantity
+from prumo.quantity import Quantity
 from prumo.report.cost_sentences import unpriced_sentences
-from prumo.report.label import levels_label, metric_title, scenario_label
+from prumo.report.label import estimate_in, levels_label, metric_title, scenario_label
 from prumo.statistics.metric import Better, metric_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.report.content import Report
-    from prumo.statistics.summary import LevelMean
 
 NAMES_SHOWN = 6
 # Ours: more bullets than that are a table, and the page has one.
@@ -186,52 +185,42 @@ def _sureness(report: Report, best: Row, others: Sequence[Row]) -> Message:
 
 
 def _worst(best: Row, worst: Row, told: Message, better: Better) -> Message:
-    values: dict[str, object] = {"worst": told}
     low, high = sorted((best["mean"], worst["mean"]))
     if low <= 0:
-        return Message("Worst: {worst}.", values)
-    values["times"] = Quantity(high / low, digits=RATIO_DIGITS)
-    if better is Better.LOWER:
-        return Message("Worst: {worst}, {times} times the best.", values)
-    return Message("Worst: {worst}; the best is {times} times as much.", values)
+        return Message("Worst: {worst}.", {"worst": told})
+    return Message(
+        "Worst: {worst}, {times} times the best."
+        if better is Better.LOWER
+        else "Worst: {worst}; the best is {times} times as much.",
+        {"worst": told, "times": Quantity(high / low, digits=RATIO_DIGITS)},
+    )
 
 
 def _largest_effect(report: Report) -> Message | None:
     # With combinations missing, level means do not compare like with like: better to say nothing.
     if not report.balanced or len(report.compared) < 2:  # noqa: PLR2004 (one factor is no choice)
         return None
-    factor, least, most = max(
-        (_range_of(report.effects, factor) for factor in report.compared),
-        key=lambda item: item[2].interval.mean - item[1].interval.mean,
-    )
-    if _apart(least, most) is not True:
+    ranges = []
+    for factor in report.compared:
+        effects = [effect for effect in report.effects if effect.factor == factor]
+        effects.sort(key=lambda effect: effect.interval.mean)
+        ranges.append((effects[0], effects[-1]))
+    least, most = max(ranges, key=lambda ends: ends[1].interval.mean - ends[0].interval.mean)
+    high, low = least.interval.high, most.interval.low
+    if high is None or low is None or high >= low:
         return None
     unit = metric_of(report.main_metric or "").unit
     return Message(
         "Of the factors, {factor} changes the mean most: from {least} ({least_level}) to {most} "
         "({most_level}).",
         {
-            "factor": factor,
+            "factor": least.factor,
             "least": Quantity(least.interval.mean, unit),
             "least_level": least.level,
             "most": Quantity(most.interval.mean, unit),
             "most_level": most.level,
         },
     )
-
-
-def _range_of(effects: Sequence[LevelMean], factor: str) -> tuple[str, LevelMean, LevelMean]:
-    levels = sorted(
-        (effect for effect in effects if effect.factor == factor),
-        key=lambda effect: effect.interval.mean,
-    )
-    return factor, levels[0], levels[-1]
-
-
-def _apart(least: LevelMean, most: LevelMean) -> bool | None:
-    if least.interval.high is None or most.interval.low is None:
-        return None
-    return least.interval.high < most.interval.low
 
 
 def _overlap(one: Row, other: Row) -> bool:
@@ -241,14 +230,12 @@ def _overlap(one: Row, other: Row) -> bool:
 
 
 def _with_interval(row: Row, factors: Sequence[str]) -> Message:
-    label = scenario_label(row, factors)
-    if row["ci_low"] is None:
-        return Message(
-            "{scenario} at {value} (a single run, no interval)",
-            {"scenario": label, "value": Quantity(row["mean"], row["unit"])},
-        )
-    value = Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
-    return Message("{scenario} at {value}", {"scenario": label, "value": value})
+    return Message(
+        "{scenario} at {value} (a single run, no interval)"
+        if row["ci_low"] is None
+        else "{scenario} at {value}",
+        {"scenario": scenario_label(row, factors), "value": estimate_in(row)},
+    )
 
 
 def _names(names: list[str]) -> Message | str:

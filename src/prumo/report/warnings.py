@@ -194,24 +194,6 @@ class WarningKind(Catalogue):
     )
 
 
-@dataclass(frozen=True)
-class ResultWarning:
-    """One warning about these results."""
-
-    kind: WarningKind
-    message: Message
-
-    @property
-    def name(self) -> str:
-        """The warning's name for programs, such as `wide_interval`."""
-        return self.kind.key
-
-    @property
-    def advice(self) -> Message:
-        """What to do about it."""
-        return self.kind.advice
-
-
 class CostNote(Catalogue):
     """What can weaken amounts of money; their advice is part of the text."""
 

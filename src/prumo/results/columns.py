@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -39,15 +40,11 @@ def free_name(name: str, kind: str, taken: set[str]) -> str:
     >>> free_name("order", "factor", {"run", "order"})
     'factor_order'
     """
-    while name in taken or not _means_one_column(name):
+    # Polars reads `*` and `^…$` as patterns wherever a name can stand, and fills an empty name in.
+    while name in taken or re.fullmatch(r"\*?|\^.*\$", name, re.DOTALL):
         name = f"{kind}_{name}"
     taken.add(name)
     return name
-
-
-def _means_one_column(name: str) -> bool:
-    # Polars reads `*` and `^…$` as patterns wherever a name can stand, and fills an empty name in.
-    return name not in {"", "*"} and not (name.startswith("^") and name.endswith("$"))
 
 
 STATED: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -88,11 +85,6 @@ def conditions_of(records: Iterable[RunRecord], usage: pl.DataFrame) -> pl.DataF
     return stated.join(sampled, on="run", how="left", maintain_order="left")
 
 
-def machine_name(machine: dict[str, Any]) -> str | None:
-    """One line that is the same for two runs when they ran on the same machine."""
-    return str(machine_facts(machine)) or None
-
-
 def machine_facts(machine: dict[str, Any]) -> Series:
     """The name of a machine and what it is, for readers of any language."""
     cpu, memory = _part(machine, "cpu"), _part(machine, "memory")
@@ -119,13 +111,15 @@ def versions_text(versions: dict[str, str]) -> str:
 
 def _stated(record: RunRecord) -> dict[str, Any]:
     level = next((record.factors[name] for name in MACHINE_NAMES if name in record.factors), "")
+    asked = {name: record.parameters[name] for name in DATA_PARAMETERS if name in record.parameters}
     source = record.data.get("source")
     sampler = record.sampler
     return {
         "run": record.run,
         "scenario": record.scenario,
         "wall_seconds": record.wall_seconds,
-        "machine": machine_name(record.machine),
+        # The same for two runs when they ran on the same machine.
+        "machine": str(machine_facts(record.machine)) or None,
         "machine_level": str(level),
         "cores": _part(record.machine, "cpu").get("logical_cores"),
         "clock_step_seconds": _part(record.machine, "host").get("clock_step_seconds"),
@@ -133,7 +127,8 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "threads": record.threads,
         "settings": json.dumps(record.settings, sort_keys=True) if record.settings else None,
         "versions": versions_text(dict(sorted(record.versions.items()))) or None,
-        "data_asked": _data_asked(record.parameters),
+        # The same for two runs when they asked for the same files.
+        "data_asked": json.dumps(asked, sort_keys=True, default=str) if asked else None,
         "data_source": None if source is None else str(source),
         "data_content": str(record.data.get("content") or "") or None,
         "imported": bool(record.imported),
@@ -141,12 +136,6 @@ def _stated(record: RunRecord) -> dict[str, Any]:
         "sampler_cpu_seconds": sampler.cpu_seconds if sampler else None,
         "anomalies": record.anomalies,
     }
-
-
-def _data_asked(parameters: dict[str, Any]) -> str | None:
-    """One line that is the same for two runs when they asked for the same files."""
-    asked = {name: parameters[name] for name in DATA_PARAMETERS if name in parameters}
-    return json.dumps(asked, sort_keys=True, default=str) if asked else None
 
 
 def _part(machine: dict[str, Any], name: str) -> dict[str, Any]:

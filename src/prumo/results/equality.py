@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from prumo.errors import StorageError
 from prumo.files import write_json
@@ -35,10 +35,8 @@ class ProofState(StrEnum):
     """It should have answered and did not."""
 
 
-class FrameworkEquality(BaseModel):
+class FrameworkEquality(BaseModel, frozen=True):
     """One framework's row: what it counted and computed, and how far that is from the others."""
-
-    model_config = ConfigDict(frozen=True)
 
     framework: str
     state: ProofState
@@ -54,10 +52,8 @@ class FrameworkEquality(BaseModel):
     """What differs, or why there is no answer."""
 
 
-class NetworkEquality(BaseModel):
+class NetworkEquality(BaseModel, frozen=True):
     """One network as all frameworks of the study build it."""
-
-    model_config = ConfigDict(frozen=True)
 
     network: str
     image_size: int
@@ -77,11 +73,6 @@ class NetworkEquality(BaseModel):
         return Architecture(self.network, self.image_size, self.channels, self.classes)
 
     @property
-    def title(self) -> str:
-        """In words for a person."""
-        return self.architecture.title
-
-    @property
     def differences(self) -> tuple[FrameworkEquality, ...]:
         """The frameworks that do not agree or failed to answer."""
         wrong = {ProofState.DIFFERENT, ProofState.FAILED}
@@ -93,10 +84,8 @@ class NetworkEquality(BaseModel):
         return not self.differences
 
 
-class Tolerances(BaseModel):
+class Tolerances(BaseModel, frozen=True):
     """How far two frameworks may be apart and still be called equal."""
-
-    model_config = ConfigDict(frozen=True)
 
     score: float
     """Of the largest score."""
@@ -106,10 +95,8 @@ class Tolerances(BaseModel):
     """Of the change that one step makes to the loss."""
 
 
-class Equality(BaseModel):
+class Equality(BaseModel, frozen=True):
     """Every network of a study in all its frameworks."""
-
-    model_config = ConfigDict(frozen=True)
 
     tolerances: Tolerances
     networks: tuple[NetworkEquality, ...]
@@ -148,10 +135,8 @@ def read_equality(results: Path) -> Equality | None:
 def write_equality(results: Path, equality: Equality) -> None:
     """Keep a check in a results folder."""
     path = results / EQUALITY_FILE
-    try:
+    with StorageError.writing(path):
         write_json(path, equality)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 SMALL_STEP = 0.05
@@ -179,7 +164,8 @@ class Answer:
 
         There the change is far above rounding, and still in proportion to the gradient.
         """
-        small = [rate for rate in self.losses_after if self._is_small(rate)]
+        most = SMALL_STEP * abs(self.loss)
+        small = [rate for rate in self.losses_after if abs(self.step(rate)) <= most]
         return small[-1] if small else min(self.losses_after)
 
     @property
@@ -190,9 +176,6 @@ class Answer:
     def step(self, rate: float) -> float:
         """What one step with a rate changes in the loss; not a number where it was not tried."""
         return self.losses_after.get(rate, math.nan) - self.loss
-
-    def _is_small(self, rate: float) -> bool:
-        return abs(self.step(rate)) <= SMALL_STEP * abs(self.loss)
 
 
 @dataclass(frozen=True)

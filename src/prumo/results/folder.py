@@ -9,13 +9,15 @@ import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from prumo.errors import BusyError, InputError, StorageError
-from prumo.files import json_text, write_whole
+from prumo.files import json_text, write_json, write_whole
 from prumo.results.record import FORMAT, RunRecord
 
 STUDY_FILE = "study.yaml"
@@ -31,6 +33,15 @@ RUN_NAME = re.compile(r"C\d+-r\d+", re.ASCII)
 
 class UnreadableRecordError(StorageError):
     """A run.json that was read and is not the record of the run that its folder names."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a folder by name, as far as their records go."""
+
+    records: dict[str, RunRecord] = field(default_factory=dict)
+    unfinished: list[str] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
 
 
 class ResultsFolder:
@@ -56,19 +67,15 @@ class ResultsFolder:
 
     def create(self) -> None:
         """Make the folder where it does not exist yet."""
-        try:
+        with StorageError.writing(self.runs_path):
             self.runs_path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError.on_writing(self.runs_path, error) from error
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other Prumo processes out of this folder; the lock ends with the process."""
         path = self.path / ".lock"
-        try:
+        with StorageError.writing(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,90 +101,88 @@ class ResultsFolder:
 
     def stray_paths(self) -> list[Path]:
         """Folders that hold a record and are not named as a run: copies that somebody made."""
-        return [
-            path
-            for path in self._folders()
-            if not RUN_NAME.fullmatch(path.name) and (path / RECORD_FILE).exists()
-        ]
+        others = set(self._folders()) - set(self.run_paths())
+        return sorted(path for path in others if (path / RECORD_FILE).exists())
 
     def record(self, run_name: str) -> RunRecord | None:
         """The record of a run; None while it has none."""
         return read_record(self.run_path(run_name))
 
+    def runs(self) -> Runs:
+        """Every run of the folder."""
+        runs = Runs()
+        for name in (path.name for path in self.run_paths()):
+            try:
+                record = self.record(name)
+            except UnreadableRecordError:
+                runs.unreadable.append(name)
+                continue
+            if record is None:
+                runs.unfinished.append(name)
+            else:
+                runs.records[name] = record
+        return runs
+
     def begin(self, run_name: str) -> Path:
         """An empty folder for a run. What an unfinished run left there is removed."""
         path = self.run_path(run_name)
-        try:
+        with StorageError.writing(path):
             _remove_run(path)
             path.mkdir(parents=True)
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
         return path
 
     def finish(self, record: RunRecord) -> None:
         """Write a run's record: from this moment on the run counts."""
         path = self.run_path(record.run)
-        try:
+        with StorageError.writing(path):
             path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
-        self._write_json(path / RECORD_FILE, record.model_dump(mode="json"))
+        _write_json(path / RECORD_FILE, record.model_dump(mode="json"))
 
     def take_in(self, origin: Path, *, set_old_aside: bool) -> None:
         """Copy a run's folder from elsewhere; a kill leaves the old run, none, or the new whole."""
         path, incoming = self.run_path(origin.name), self.incoming_path / origin.name
-        try:
+        with StorageError.writing(path):
             if self.incoming_path.exists():
                 shutil.rmtree(self.incoming_path)
             incoming.mkdir(parents=True)
             for file in sorted(origin.iterdir(), key=lambda file: file.name == RECORD_FILE):
                 if file.is_file():
-                    _copy_to_disk(file, incoming / file.name)
+                    with Path(shutil.copy2(file, incoming)).open("rb") as copy:
+                        os.fsync(copy.fileno())
             if set_old_aside:
                 self.set_aside(origin.name)
             _remove_run(path)
             incoming.rename(path)
             self.incoming_path.rmdir()
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
 
     def set_aside(self, run_name: str) -> Path:
         """Keep a run that will be tried again under `attempts`."""
-        source = self.run_path(run_name)
-        try:
+        with StorageError.writing(self.attempts_path):
             self.attempts_path.mkdir(exist_ok=True)
-            number = 1
-            while (target := self.attempts_path / f"{run_name}.{number}").exists():
-                number += 1
-            source.rename(target)
-        except OSError as error:
-            raise StorageError.on_writing(self.attempts_path, error) from error
+            targets = (self.attempts_path / f"{run_name}.{number}" for number in count(1))
+            target = next(target for target in targets if not target.exists())
+            self.run_path(run_name).rename(target)
         return target
 
-    def write_task(self, run_name: str, task: Mapping[str, Any]) -> Path:
-        """Write what a worker is asked; its path."""
-        path = self.run_path(run_name) / TASK_FILE
-        self._write_json(path, task)
-        return path
+    def write_task(self, run_name: str, task: Mapping[str, Any]) -> None:
+        """Write what a worker is asked."""
+        _write_json(self.run_path(run_name) / TASK_FILE, task)
 
-    def write_study(self, text: str, plan: dict[str, Any]) -> None:
+    def write_study(self, text: str, plan: Mapping[str, Any]) -> None:
         """Keep the study as it is run, and how it was ordered."""
-        self._write(self.path / STUDY_FILE, text)
-        self._write_json(self.path / PLAN_FILE, plan)
+        with StorageError.writing(self.path / STUDY_FILE):
+            write_whole(self.path / STUDY_FILE, text)
+        _write_json(self.path / PLAN_FILE, plan)
 
     def _folders(self) -> list[Path]:
         if not self.runs_path.is_dir():
             return []
         return sorted(path for path in self.runs_path.iterdir() if path.is_dir())
 
-    def _write_json(self, path: Path, content: object) -> None:
-        self._write(path, json_text(content) + "\n")
 
-    def _write(self, path: Path, text: str) -> None:
-        try:
-            write_whole(path, text)
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
+def _write_json(path: Path, content: object) -> None:
+    with StorageError.writing(path):
+        write_json(path, content)
 
 
 def read_record(path: Path) -> RunRecord | None:
@@ -203,7 +208,8 @@ def read_record(path: Path) -> RunRecord | None:
             )
         record = RunRecord.model_validate(values)
     except (ValueError, TypeError, ValidationError) as error:
-        raise UnreadableRecordError(f"{file} is not a run record: {_first_line(error)}") from error
+        reason = str(error).partition("\n")[0]
+        raise UnreadableRecordError(f"{file} is not a run record: {reason}") from error
     if record.run != path.name:
         raise UnreadableRecordError(
             f"the name of {path} does not match its record, which is of {record.run}"
@@ -216,16 +222,6 @@ def _remove_run(path: Path) -> None:
     if path.exists():
         (path / RECORD_FILE).unlink(missing_ok=True)
         shutil.rmtree(path)
-
-
-def _copy_to_disk(source: Path, target: Path) -> None:
-    shutil.copy2(source, target)
-    with target.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def require_absent(path: Path) -> None:
@@ -248,9 +244,12 @@ def write_results(
     folder = ResultsFolder(beside)
     folder.create()
     try:
-        folder.write_study(study_text, dict(plan))
+        folder.write_study(study_text, plan)
         for record in records:
-            _write_run(folder, record)
+            folder.run_path(record.run).mkdir()
+            text = json_text(record.model_dump(mode="json"))
+            file = folder.run_path(record.run) / RECORD_FILE
+            file.write_text(text + "\n", encoding="utf-8")
         # One flush for all: one for each of thousands of runs would take minutes on a disk.
         os.sync()
         beside.replace(path)
@@ -258,10 +257,3 @@ def write_results(
         raise StorageError.on_writing(path, error) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
-
-
-def _write_run(folder: ResultsFolder, record: RunRecord) -> None:
-    place = folder.run_path(record.run)
-    place.mkdir()
-    text = json_text(record.model_dump(mode="json"))
-    (place / RECORD_FILE).write_text(text + "\n", encoding="utf-8")

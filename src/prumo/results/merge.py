@@ -6,18 +6,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, PrumoError
-from prumo.results.folder import ResultsFolder, UnreadableRecordError
 from prumo.results.record import Verdict
 from prumo.results.tables import read_study
 from prumo.study import fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from prumo.results.record import RunRecord
+    from prumo.results.folder import ResultsFolder, Runs
     from prumo.study import Study
 
-STANDING = {Verdict.FINISHED: 2, Verdict.UNAVAILABLE: 0, Verdict.INTERRUPTED: 0}
+STANDING = dict.fromkeys(Verdict, 1) | {
+    Verdict.FINISHED: 2,
+    Verdict.UNAVAILABLE: 0,
+    Verdict.INTERRUPTED: 0,
+}
 
 
 @dataclass
@@ -39,12 +40,12 @@ def merge(source: ResultsFolder, target: ResultsFolder) -> Merged:
     Raises:
         InputError: A run is of another study, or of another version of it; nothing was merged.
     """
-    theirs, ours = _Runs.of(source), _Runs.of(target)
+    theirs, ours = source.runs(), target.runs()
     _refuse_other_study(source, target, theirs, ours)
     merged = Merged(unreadable=[*theirs.unfinished, *theirs.unreadable])
     for name, record in theirs.records.items():
         here = ours.records.get(name)
-        if here is not None and _standing(here) >= _standing(record):
+        if here is not None and STANDING[here.verdict] >= STANDING[record.verdict]:
             merged.kept.append(name)
             continue
         worth_keeping = name in ours.unreadable or (here is not None and here.verdict.is_failure)
@@ -55,36 +56,17 @@ def merge(source: ResultsFolder, target: ResultsFolder) -> Merged:
     return merged
 
 
-@dataclass(frozen=True)
-class _Runs:
-    """The runs of a folder, by what is known of them."""
-
-    records: dict[str, RunRecord] = field(default_factory=dict)
-    unfinished: list[str] = field(default_factory=list)
-    unreadable: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, folder: ResultsFolder) -> _Runs:
-        runs = cls()
-        for path in folder.run_paths():
-            try:
-                record = folder.record(path.name)
-            except UnreadableRecordError:
-                runs.unreadable.append(path.name)
-                continue
-            if record is None:
-                runs.unfinished.append(path.name)
-            else:
-                runs.records[path.name] = record
-        return runs
-
-
 def _refuse_other_study(
-    source: ResultsFolder, target: ResultsFolder, theirs: _Runs, ours: _Runs
+    source: ResultsFolder, target: ResultsFolder, theirs: Runs, ours: Runs
 ) -> None:
     study = _study(target)
     names = {study.name} if study else {record.study for record in ours.records.values()}
-    known = _planned_fingerprints(study, theirs) if study else _recorded_fingerprints(ours)
+    if study:
+        wanted = {record.scenario for record in theirs.records.values()}
+        planned = (scenario for scenario in study.scenarios() if scenario.name in wanted)
+        known = {scenario.name: fingerprint(study, scenario) for scenario in planned}
+    else:
+        known = {record.scenario: record.fingerprint for record in ours.records.values()}
     for name, record in theirs.records.items():
         if names and record.study not in names:
             difference = f"it is of the study {record.study}, not of {', '.join(sorted(names))}"
@@ -105,20 +87,3 @@ def _study(folder: ResultsFolder) -> Study | None:
         return read_study(folder.path)
     except PrumoError:
         return None
-
-
-def _planned_fingerprints(study: Study, theirs: _Runs) -> Mapping[str, str]:
-    wanted = {record.scenario for record in theirs.records.values()}
-    return {
-        scenario.name: fingerprint(study, scenario)
-        for scenario in study.scenarios()
-        if scenario.name in wanted
-    }
-
-
-def _recorded_fingerprints(ours: _Runs) -> Mapping[str, str]:
-    return {record.scenario: record.fingerprint for record in ours.records.values()}
-
-
-def _standing(record: RunRecord) -> int:
-    return STANDING.get(record.verdict, 1)

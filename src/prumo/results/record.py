@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from prumo.study.network import Architecture
+from prumo.errors import StorageError
+from prumo.study.network import Architecture, frameworks_of
 
 FORMAT = 1
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 class Verdict(StrEnum):
@@ -28,19 +31,11 @@ class Verdict(StrEnum):
     @property
     def is_failure(self) -> bool:
         """Whether the run was tried (or found not worth trying) and gave no figures."""
-        return self in {
-            Verdict.OUT_OF_MEMORY,
-            Verdict.TIMEOUT,
-            Verdict.CRASHED,
-            Verdict.INVALID,
-            Verdict.NOT_TRIED,
-        }
+        return self not in {Verdict.FINISHED, Verdict.UNAVAILABLE, Verdict.INTERRUPTED}
 
 
-class SamplerCost(BaseModel):
+class SamplerCost(BaseModel, frozen=True):
     """What watching the run cost."""
-
-    model_config = ConfigDict(frozen=True)
 
     samples: int = 0
     period_seconds: float = 0.0
@@ -53,10 +48,8 @@ class SamplerCost(BaseModel):
     lost: int = 0
 
 
-class Spread(BaseModel):
+class Spread(BaseModel, frozen=True):
     """What a published summary says of the measurements behind a mean, as far as it does."""
-
-    model_config = ConfigDict(frozen=True)
 
     n: int | None = None
     standard_deviation: float | None = None
@@ -67,10 +60,8 @@ class Spread(BaseModel):
         return self.n is not None and self.n > 1 and self.standard_deviation is not None
 
 
-class RunRecord(BaseModel):
+class RunRecord(BaseModel, frozen=True):
     """One run, whole: what ran, where, with which versions, and the verdict."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     format: int = FORMAT
     run: str
@@ -111,12 +102,22 @@ class RunRecord(BaseModel):
     sampler: SamplerCost | None = None
 
 
-def unreadable_reason(error: OSError | ValidationError) -> str:
-    """What the system says, or the first field that is wrong and what is wrong with it."""
-    if isinstance(error, OSError):
-        return str(error.strerror)
-    first = error.errors()[0]
-    return ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+def read_kept(path: Path, model: type[ModelT], advice: str) -> ModelT | None:
+    """What is kept in a file of a results folder; None where there is no such file.
+
+    Raises:
+        StorageError: It is there and cannot be read; `advice` says what to do then.
+    """
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}. {advice}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        reason = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+        raise StorageError(f"cannot read {path}: {reason}. {advice}") from error
 
 
 def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tuple[str, ...]]:
@@ -124,14 +125,13 @@ def trained_architectures(records: Iterable[RunRecord]) -> dict[Architecture, tu
 
     Imported runs are left out: their logs do not say what was trained on which images.
     """
-    found: dict[Architecture, dict[str, None]] = {}
-    for record in records:
-        if record.verdict is not Verdict.FINISHED or record.imported:
-            continue
-        framework = record.parameters.get("framework")
-        if framework is not None and (architecture := _architecture(record)):
-            found.setdefault(architecture, {})[str(framework)] = None
-    return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}
+    return frameworks_of(
+        (architecture, str(framework))
+        for record in records
+        if record.verdict is Verdict.FINISHED and not record.imported
+        if (framework := record.parameters.get("framework")) is not None
+        if (architecture := _architecture(record))
+    )
 
 
 def _architecture(record: RunRecord) -> Architecture | None:

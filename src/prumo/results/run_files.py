@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
+from pydantic import TypeAdapter
 
 from prumo.errors import InputError
 from prumo.results.folder import JOURNAL_FILE, SAMPLES_FILE
@@ -27,32 +27,23 @@ SPAN_SECONDS = "span_seconds"
 NOT_USAGE = {"run", "time", "seconds"}
 TIMELINE = {"run": pl.String, "span": pl.Int64, "seconds": pl.Float64, "samples": pl.Int64}
 
-STEP_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "step": pl.Int64,
+_FIGURES: dict[str, DataTypeClass] = {
     "seconds": pl.Float64,
     "data_seconds": pl.Float64,
     "compute_seconds": pl.Float64,
     "images": pl.Int64,
     "loss": pl.Float64,
-}
-EPOCH_FIELDS: Mapping[str, DataTypeClass] = {
-    "epoch": pl.Int64,
-    "seconds": pl.Float64,
-    "data_seconds": pl.Float64,
-    "compute_seconds": pl.Float64,
-    "images": pl.Int64,
-    "loss": pl.Float64,
-    "accuracy": pl.Float64,
 }
 
+# The name of the run folder that a file is in.
+_RUN = pl.col("run").str.extract(r"([^/]+)/[^/]+$")
 _MARK = re.compile(rb'"event"\s*:\s*"profile"')
 
 
 def scan_samples(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """The samples of these run folders, read only when collected; `run` says whose they are."""
     tables = [
-        _scan_samples(header, files, include_file_paths="run").with_columns(run_of_file("run"))
+        _scan_samples(header, files, include_file_paths="run").with_columns(_RUN)
         for header, files in _files_by_header(run_paths).items()
     ]
     if not tables:
@@ -73,11 +64,6 @@ def read_samples(run_paths: Iterable[Path]) -> Iterator[tuple[str, pl.DataFrame]
             yield from zip((file.parent.name for file in batch), tables, strict=True)
 
 
-def run_of_file(column: str) -> pl.Expr:
-    """The name of the run folder that a file is in."""
-    return pl.col(column).str.extract(r"([^/]+)/[^/]+$").alias("run")
-
-
 def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
     # Machines with other hardware have other columns, and one scan needs one schema.
     files: dict[str, list[Path]] = {}
@@ -85,21 +71,19 @@ def _files_by_header(run_paths: Iterable[Path]) -> dict[str, list[Path]]:
         file = run_path / SAMPLES_FILE
         if file.is_file():
             with file.open(encoding="utf-8", errors="replace") as lines:
-                header = lines.readline()
+                line = lines.readline()
+            header = line.strip()
             # A sampler that was killed at once leaves half a header and nothing below it.
-            if header.endswith("\n") and header.strip():
-                files.setdefault(_checked(header.strip(), file), []).append(file)
+            if not header or not line.endswith("\n"):
+                continue
+            names = header.split(",")
+            if "seconds" not in names or len(set(names)) < len(names):
+                raise InputError(
+                    f"{file}: no table of samples; its first line must name each column once, "
+                    "`seconds` among them"
+                )
+            files.setdefault(header, []).append(file)
     return files
-
-
-def _checked(header: str, file: Path) -> str:
-    names = header.split(",")
-    if "seconds" not in names or len(set(names)) < len(names):
-        raise InputError(
-            f"{file}: no table of samples; its first line must name each column once, `seconds` "
-            "among them"
-        )
-    return header
 
 
 def _batches(files: Iterable[Path]) -> Iterator[list[Path]]:
@@ -182,7 +166,11 @@ def _usage_columns(samples: pl.DataFrame) -> list[str]:
 
 def _reduction(column: str) -> pl.Expr | None:
     if column.endswith(("_percent", "_watts")):
-        return _mean_over_time(pl.col(column)).alias(f"{column}_mean")
+        # Each row counts for the time since the row before: the last comes early, some come late.
+        value, span = pl.col(column), pl.col(SPAN_SECONDS)
+        covered = span.filter(value.is_not_null()).sum()
+        mean = pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
+        return mean.alias(f"{column}_mean")
     if column.endswith("_bytes"):
         return pl.col(column).max().alias(f"{column}_max")
     if column.endswith("_joules"):
@@ -191,27 +179,22 @@ def _reduction(column: str) -> pl.Expr | None:
     return None
 
 
-def _mean_over_time(value: pl.Expr) -> pl.Expr:
-    """Each row counts for the time since the row before: the last comes early, some come late."""
-    span = pl.col(SPAN_SECONDS)
-    covered = span.filter(value.is_not_null()).sum()
-    return pl.when(covered > 0).then((value * span).sum() / covered).otherwise(value.mean())
-
-
 def scan_steps(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """Every step of these run folders; epoch 0 is warm-up."""
-    return _scan_events(run_paths, "step", STEP_FIELDS)
+    return _scan_events(run_paths, "step", {"epoch": pl.Int64, "step": pl.Int64, **_FIGURES})
 
 
 def scan_epochs(run_paths: Iterable[Path]) -> pl.LazyFrame:
     """Every epoch of these run folders."""
-    return _scan_events(run_paths, "epoch", EPOCH_FIELDS)
+    fields = {"epoch": pl.Int64, **_FIGURES, "accuracy": pl.Float64}
+    return _scan_events(run_paths, "epoch", fields)
 
 
 def _scan_events(
     run_paths: Iterable[Path], event: str, fields: Mapping[str, DataTypeClass]
 ) -> pl.LazyFrame:
-    files = [file for path in run_paths if _has_text(file := path / JOURNAL_FILE)]
+    journals = (path / JOURNAL_FILE for path in run_paths)
+    files = [file for file in journals if file.is_file() and file.stat().st_size]
     if not files:
         return pl.LazyFrame(schema={"run": pl.String, **fields})
     lines = pl.scan_csv(
@@ -227,7 +210,7 @@ def _scan_events(
         include_file_paths="run",
     )
     return lines.filter(pl.col("line").str.contains(rf'"event":\s*"{event}"')).select(
-        run_of_file("run"), *(_field(name, kind) for name, kind in fields.items())
+        _RUN, *(_field(name, kind) for name, kind in fields.items())
     )
 
 
@@ -235,10 +218,6 @@ def _field(name: str, kind: DataTypeClass) -> pl.Expr:
     # By pattern and not by a JSON parser: a loss of NaN and a torn last line are not JSON.
     number = pl.col("line").str.extract(rf'"{name}":\s*(-?[0-9][0-9.eE+-]*)')
     return number.cast(pl.Float64, strict=False).cast(kind, strict=False).alias(name)
-
-
-def _has_text(file: Path) -> bool:
-    return file.is_file() and file.stat().st_size > 0
 
 
 @dataclass(frozen=True)
@@ -265,8 +244,8 @@ class FunctionShare:
 class Profile:
     """The operations of a few steps, the longest first; or why there are none."""
 
-    steps: int
-    rows: tuple[OperationShare, ...]
+    steps: int = 0
+    rows: tuple[OperationShare, ...] = ()
     reason: str = ""
     functions: tuple[FunctionShare, ...] = ()
     """Empty where perf is missing."""
@@ -280,25 +259,6 @@ def read_profile(run_path: Path) -> Profile | None:
         if not _MARK.search(journal):
             return None
         found = [line for line in journal.splitlines() if _MARK.search(line)]
-        return _profile(json.loads(found[-1]))
-    except (OSError, ValueError, KeyError, TypeError):
+        return TypeAdapter(Profile).validate_json(found[-1])
+    except (OSError, ValueError):
         return None
-
-
-def _profile(event: dict[str, Any]) -> Profile:
-    rows = [
-        OperationShare(
-            str(row["operation"]), int(row["calls"]), float(row["seconds"]), float(row["share"])
-        )
-        for row in event["rows"]
-    ]
-    functions = [
-        FunctionShare(str(row["function"]), float(row["seconds"]), float(row["share"]))
-        for row in event.get("functions", [])
-    ]
-    return Profile(
-        steps=int(event.get("steps", 0)),
-        rows=tuple(rows),
-        reason=str(event.get("reason", "")),
-        functions=tuple(functions),
-    )

@@ -78,12 +78,27 @@ class Results:
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.records: tuple[RunRecord, ...]
+        folder = _existing(self.path)
+        strays = folder.stray_paths()
+        records, unreadable, unfinished = [], [], []
+        for run_path in [*folder.run_paths(), *strays]:
+            try:
+                record = read_record(run_path)
+            except PrumoError as error:
+                is_run = run_path not in strays
+                unreadable.append(Unreadable(run_path / RECORD_FILE, str(error), is_run))
+                continue
+            if record is None:
+                unfinished.append(run_path.name)
+            else:
+                records.append((run_path, record))
+        records.sort(key=lambda item: _place(item[1]))
+        self._paths = {record.run: run_path for run_path, record in records}
+        self.records = tuple(record for _, record in records)
         """The runs that have a verdict, by scenario and replication."""
-        self.unreadable: tuple[Unreadable, ...]
-        self.unfinished: tuple[str, ...]
+        self.unreadable = tuple(unreadable)
+        self.unfinished = tuple(unfinished)
         """Runs without a record: still running, or stopped before their end."""
-        self._read(_existing(self.path))
 
     @property
     def study_name(self) -> str:
@@ -160,26 +175,6 @@ class Results:
     def conditions(self) -> pl.DataFrame:
         """Per run: on which machine, versions and data it ran, and what watching it cost."""
         return conditions_of(self.records, self._usage.per_run)
-
-    def _read(self, folder: ResultsFolder) -> None:
-        records, unreadable, unfinished = [], [], []
-        strays = folder.stray_paths()
-        for path in [*folder.run_paths(), *strays]:
-            try:
-                record = read_record(path)
-            except PrumoError as error:
-                is_run = path not in strays
-                unreadable.append(Unreadable(path / RECORD_FILE, str(error), is_run))
-                continue
-            if record is None:
-                unfinished.append(path.name)
-            else:
-                records.append((path, record))
-        records.sort(key=lambda item: _place(item[1]))
-        self.records = tuple(record for _, record in records)
-        self.unreadable = tuple(unreadable)
-        self.unfinished = tuple(unfinished)
-        self._paths = {record.run: path for path, record in records}
 
     def _run_paths(self, run: str | Sequence[str] | None) -> Iterable[Path]:
         if run is None:

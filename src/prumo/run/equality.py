@@ -8,7 +8,6 @@ import re
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,29 +28,28 @@ from prumo.results.equality import (
     write_equality,
 )
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
-from prumo.run.worker import Environments, Limits, StartedWorker, worker_launch
+from prumo.run.worker import Environments, Limits, started_worker, worker_launch
 from prumo.statistics.equality import TOLERANCES, compared, nearest
-from prumo.study.network import Architecture
-from prumo_worker.networks import NAMES, network
+from prumo.study.network import Architecture, built
+from prumo_worker.networks import NAMES
 from prumo_worker.networks.definition import network_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from prumo.environments.store import Environment
     from prumo.progress import Progress
     from prumo.study import Study
-    from prumo.supervise.guard import Ending
+    from prumo.study.network import Frameworks
     from prumo_worker.networks import Network
 
 # Ours, far above what any of Prumo's networks takes on two cores.
 PROOF_SECONDS = 1800.0
-SEVERAL = 2
 
 
 def check_equality(
     study: Study,
-    wanted: Mapping[Architecture, Sequence[str]],
+    wanted: Frameworks,
     results: Path,
     progress: Progress,
 ) -> Equality:
@@ -60,62 +58,45 @@ def check_equality(
     Frameworks of an earlier check are compared again with these. Proofs that are there already,
     from the same environments and the same worker, are kept.
     """
-    check = _Check(study, results, progress)
+    environments = Environments(study.versions, progress)
+    limit_seconds = study.measure.timeout_seconds or PROOF_SECONDS
+
+    def outcome(question: Question) -> Answer | NoAnswer:
+        try:
+            environment = environments.find(question.framework)
+        except UnavailableError as error:
+            return NoAnswer(question.framework, str(error), refused=True)
+        progress.show(f"{question.architecture.title} in {question.framework}")
+        return prove(question, environment, results / PROOFS_FOLDER, limit_seconds)
+
     earlier = read_equality(results)
-    networks = tuple(
-        check.network(architecture, _with_earlier(architecture, frameworks, earlier))
-        for architecture, frameworks in wanted.items()
-    )
-    equality = Equality(tolerances=TOLERANCES, networks=networks)
+    networks = []
+    for architecture, frameworks in wanted.items():
+        known = earlier.frameworks_of(architecture) if earlier else ()
+        names = dict.fromkeys([*frameworks, *known])
+        progress.say(f"checking {architecture.title} in {', '.join(names)}")
+        own = study.own_network(architecture.network)
+        layers = own.layers if own else None
+        parameters = built(architecture, own).parameters
+        outcomes = [outcome(Question(name, architecture, layers)) for name in names]
+        networks.append(_compared(architecture, parameters, outcomes))
+    equality = Equality(tolerances=TOLERANCES, networks=tuple(networks))
     write_equality(results, equality.merged(earlier))
     return equality
 
 
-def _with_earlier(
-    architecture: Architecture, frameworks: Sequence[str], earlier: Equality | None
-) -> tuple[str, ...]:
-    known = earlier.frameworks_of(architecture) if earlier else ()
-    return tuple(dict.fromkeys([*frameworks, *known]))
-
-
-class _Check:
-    def __init__(self, study: Study, results: Path, progress: Progress) -> None:
-        self._study = study
-        self._proofs = results / PROOFS_FOLDER
-        self._progress = progress
-        self._environments = Environments(study.versions, progress)
-
-    def network(self, architecture: Architecture, frameworks: Sequence[str]) -> NetworkEquality:
-        """One architecture in all its frameworks."""
-        self._progress.say(f"checking {architecture.title} in {', '.join(frameworks)}")
-        own = self._study.own_network(architecture.network)
-        layers = own.layers if own else None
-        build = own.build if own else partial(network, architecture.network)
-        parameters = build(
-            architecture.image_size, architecture.channels, architecture.classes
-        ).parameters
-        outcomes = [self._outcome(Question(name, architecture, layers)) for name in frameworks]
-        answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
-        reference = nearest(answers) if len(answers) >= SEVERAL else None
-        return NetworkEquality(
-            network=architecture.network,
-            image_size=architecture.image_size,
-            channels=architecture.channels,
-            classes=architecture.classes,
-            parameters=parameters,
-            reference=reference.framework if reference else "",
-            learning_rate=reference.learning_rate if reference else None,
-            frameworks=tuple(_row(outcome, reference, parameters) for outcome in outcomes),
-        )
-
-    def _outcome(self, question: Question) -> Answer | NoAnswer:
-        try:
-            environment = self._environments.find(question.framework)
-        except UnavailableError as error:
-            return NoAnswer(question.framework, str(error), refused=True)
-        self._progress.show(f"{question.architecture.title} in {question.framework}")
-        limit_seconds = self._study.measure.timeout_seconds or PROOF_SECONDS
-        return prove(question, environment, self._proofs, limit_seconds)
+def _compared(
+    architecture: Architecture, parameters: int, outcomes: Sequence[Answer | NoAnswer]
+) -> NetworkEquality:
+    answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+    reference = nearest(answers) if len(answers) > 1 else None
+    return NetworkEquality(
+        **asdict(architecture),
+        parameters=parameters,
+        reference=reference.framework if reference else "",
+        learning_rate=reference.learning_rate if reference else None,
+        frameworks=tuple(_row(outcome, reference, parameters) for outcome in outcomes),
+    )
 
 
 def _row(
@@ -133,29 +114,8 @@ def _row(
     return row
 
 
-def compared_frameworks(
-    planned: Mapping[Architecture, Sequence[str]], trained: Mapping[Architecture, Sequence[str]]
-) -> dict[Architecture, tuple[str, ...]]:
-    """The planned architectures that, with what was trained before, several frameworks train."""
-    together = {
-        architecture: tuple(dict.fromkeys([*frameworks, *trained.get(architecture, ())]))
-        for architecture, frameworks in planned.items()
-    }
-    return {
-        architecture: frameworks
-        for architecture, frameworks in together.items()
-        if len(frameworks) >= SEVERAL
-    }
-
-
 def build(net: Network, framework: str, progress: Progress) -> Answer:
-    """Make the framework build the network and compute with it; an error says why it does not.
-
-    Args:
-        net: with all its shapes.
-        framework: as in a study: `pytorch`, or `pytorch@2.13.0`.
-        progress: hears about what takes long, such as the set-up of an environment.
-    """
+    """Make the framework build the network and compute with it; an error says why it does not."""
     channels, image_size, _ = net.input_shape
     architecture = Architecture(net.name, image_size, channels, net.classes)
     layers = None if net.name in NAMES else network_documents(net)
@@ -194,11 +154,19 @@ def prove(
     known = read_proof(folder, question.framework)
     if isinstance(known, Answer) or (known and known.refused):
         return known
-    ending = _ask(task, environment, folder, limit_seconds)
+    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
+    with StorageError.writing(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        write_json(folder / TASK_FILE, launch.task)
+    with started_worker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
+        ending = worker.wait()
     if ending.cause == "timeout":
         return NoAnswer(question.framework, f"took longer than {limit_seconds:g} s", refused=False)
+    how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"
+    reason = f"its worker ended without an answer: {ending.failure or how}"
     return read_proof(folder, question.framework) or NoAnswer(
-        question.framework, f"its worker ended without an answer: {_how(ending)}", refused=False
+        question.framework, reason, refused=False
     )
 
 
@@ -220,23 +188,3 @@ def _name(question: Question, task: dict[str, Any], environment: Environment) ->
     words = [question.framework, question.architecture.network]
     plain = [re.sub(r"[^A-Za-z0-9.]+", "-", word) for word in words]
     return "-".join([*plain, str(question.architecture.image_size), mark])
-
-
-def _ask(
-    task: dict[str, Any], environment: Environment, folder: Path, limit_seconds: float
-) -> Ending:
-    launch = worker_launch(environment, {**task, "journal": str(folder / JOURNAL_FILE)}, folder)
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write_json(folder / TASK_FILE, launch.task)
-    except OSError as error:
-        raise StorageError.on_writing(folder, error) from error
-    with StartedWorker(launch, folder, Limits(timeout_seconds=limit_seconds)) as worker:
-        return worker.wait().ending
-
-
-def _how(ending: Ending) -> str:
-    if ending.failure:
-        return ending.failure
-    return f"signal {ending.signal}" if ending.signal else f"exit code {ending.exit_code}"

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnequalError, did_you_mean
 from prumo.money.study_prices import keep_prices
-from prumo.results.folder import ResultsFolder, UnreadableRecordError
+from prumo.plugins import EXECUTORS
+from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict, trained_architectures
 from prumo.run.events import (
     ListenerProgress,
@@ -21,20 +22,20 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.executors import DEFAULT_EXECUTOR, executor_class
-from prumo.run.schedule import Outcome, Schedule, Start, unsettled
+from prumo.run.executors import DEFAULT_EXECUTOR, Executor
+from prumo.run.schedule import Outcome, Schedule, unsettled
 from prumo.study import Adaptive, Imported, Rule, fingerprint
+from prumo.study.network import compared_frameworks
 from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from prumo.results.record import RunRecord
     from prumo.run.events import Listener
-    from prumo.run.executors import Executor
     from prumo.study import Run, Scenario, Study
-    from prumo.study.network import Architecture
+    from prumo.study.network import Frameworks
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ class Execution:
         self._selection = selection
         self._scenarios = select_scenarios(study, selection)
         self._replications: int | Adaptive = selection.replications or study.replications
-        self._unreadable: list[str] = []
-        self._records = self._read_records()
+        runs = folder.runs()
+        self._unreadable = runs.unreadable
+        self.records = runs.records
+        """The runs in the folder that have a verdict, of selected scenarios or not."""
         self._check_same_study()
         self.schedule = Schedule(
             self._scenarios, self._replications, study.order, self._settled_outcomes()
@@ -76,43 +79,41 @@ class Execution:
     def carry_out(self, executor: Executor, listener: Listener) -> StudyEnded:
         """Start what is missing until nothing is left or the user stops."""
         self._write_study()
-        self._set_aside_unreadable(listener)
+        for name in self._unreadable:
+            target = self._folder.set_aside(name)
+            listener(
+                Remark(f"{name} had an unreadable record; it is kept in {target} and run again")
+            )
         listener(self._beginning())
         try:
             interrupted = self._walk(executor, listener)
         except KeyboardInterrupt:
             interrupted = True
-        self._remark_on_goal(listener)
+        for remark in self._remarks_on_goal():
+            listener(Remark(remark))
         return self.end(listener, interrupted=interrupted)
 
     def end(self, listener: Listener, *, interrupted: bool) -> StudyEnded:
         """Report how it stands, also when the user stopped before anything was started."""
-        ended = StudyEnded(self._folder.path, self._verdicts(), interrupted)
+        wanted = {scenario.name for scenario in self._scenarios}
+        verdicts = Counter(r.verdict.value for r in self.records.values() if r.scenario in wanted)
+        ended = StudyEnded(self._folder.path, dict(verdicts), interrupted)
         listener(ended)
         return ended
 
-    @property
-    def path(self) -> Path:
-        """The results folder."""
-        return self._folder.path
-
-    @property
-    def records(self) -> list[RunRecord]:
-        """The runs in the folder that have a verdict, of selected scenarios or not."""
-        return list(self._records.values())
-
     def _walk(self, executor: Executor, listener: Listener) -> bool:
         """Do one step after the other; whether the user stopped in between."""
-        for step in self.schedule.steps():
-            self._make_room(step.run.name)
-            order = self._next_order()
-            if isinstance(step, Start):
-                listener(RunStarted(step.run))
-                record = executor.execute(step.run, order)
+        for run, why_not in self.schedule.steps():
+            if (earlier := self.records.get(run.name)) and earlier.verdict.is_failure:
+                self._folder.set_aside(run.name)
+            order = 1 + max((record.order for record in self.records.values()), default=0)
+            if why_not:
+                record = executor.skip(run, order, why_not)
             else:
-                record = executor.skip(step.run, order, step.reason)
-            self._records[record.run] = record
-            self.schedule.record(step.run, _outcome(record))
+                listener(RunStarted(run))
+                record = executor.execute(run, order)
+            self.records[record.run] = record
+            self.schedule.record(run, _outcome(record))
             listener(RunEnded(record))
             if record.verdict is Verdict.INTERRUPTED:
                 return True
@@ -121,7 +122,7 @@ class Execution:
     def _beginning(self) -> StudyStarted:
         expected = {name: [seconds] for name, seconds in self._expected_seconds.items()}
         seconds: dict[str, list[float]] = {}
-        for record in self._records.values():
+        for record in self.records.values():
             if record.verdict is Verdict.FINISHED and record.wall_seconds is not None:
                 seconds.setdefault(record.scenario, []).append(record.wall_seconds)
         return StudyStarted(
@@ -132,22 +133,10 @@ class Execution:
             seconds=expected | seconds,
         )
 
-    def _read_records(self) -> dict[str, RunRecord]:
-        records = {}
-        for path in self._folder.run_paths():
-            try:
-                record = self._folder.record(path.name)
-            except UnreadableRecordError:
-                self._unreadable.append(path.name)
-            else:
-                if record is not None:
-                    records[path.name] = record
-        return records
-
     def _check_same_study(self) -> None:
         """Refuse to mix runs of two different studies under the same names."""
         numbers = {scenario.name: scenario for scenario in self._scenarios}
-        for record in self._records.values():
+        for record in self.records.values():
             scenario = numbers.get(record.scenario)
             if scenario and record.fingerprint != fingerprint(self._study, scenario):
                 raise InputError(
@@ -159,7 +148,7 @@ class Execution:
     def _settled_outcomes(self) -> dict[str, Outcome]:
         return {
             name: _outcome(record)
-            for name, record in self._records.items()
+            for name, record in self.records.items()
             if not unsettled(record.verdict, retry_failed=self._selection.retry_failed)
         }
 
@@ -177,57 +166,23 @@ class Execution:
             },
         )
 
-    def _set_aside_unreadable(self, listener: Listener) -> None:
-        for name in self._unreadable:
-            target = self._folder.set_aside(name)
-            listener(
-                Remark(f"{name} had an unreadable record; it is kept in {target} and run again")
-            )
-        self._unreadable.clear()
-
-    def _remark_on_goal(self, listener: Listener) -> None:
+    def _remarks_on_goal(self) -> Iterator[str]:
         """Say so when an adaptive study did not reach what it was after."""
         goal = self._replications
-        missed = self.schedule.unsure()
-        if missed and isinstance(goal, Adaptive):
-            names = ", ".join(scenario.name for scenario in missed)
-            listener(
-                Remark(
-                    f"after {goal.maximum} replications, {goal.metric} is still not known within "
-                    f"{goal.half_width_percent:g} % in: {names}"
-                )
+        if not isinstance(goal, Adaptive):
+            return
+        if missed := self.schedule.unsure():
+            yield (
+                f"after {goal.maximum} replications, {goal.metric} is still not known within "
+                f"{goal.half_width_percent:g} % in: {', '.join(s.name for s in missed)}"
             )
-        finished = [r for r in self._records.values() if r.verdict is Verdict.FINISHED]
-        if (
-            isinstance(goal, Adaptive)
-            and finished
-            and not any(goal.metric in _outcome(record).metrics for record in finished)
-        ):
-            known = sorted({name for record in finished for name in _outcome(record).metrics})
-            listener(
-                Remark(
-                    f"no run reports '{goal.metric}', so every scenario stopped at its minimum of "
-                    f"{goal.minimum} replications; {did_you_mean(goal.metric, known)}"
-                )
+        outcomes = map(_outcome, self.records.values())
+        reported = [set(o.metrics) for o in outcomes if o.verdict is Verdict.FINISHED]
+        if reported and goal.metric not in (known := set().union(*reported)):
+            yield (
+                f"no run reports '{goal.metric}', so every scenario stopped at its minimum of "
+                f"{goal.minimum} replications; {did_you_mean(goal.metric, known)}"
             )
-
-    def _make_room(self, run_name: str) -> None:
-        record = self._records.get(run_name)
-        if record and record.verdict.is_failure:
-            self._folder.set_aside(run_name)
-
-    def _next_order(self) -> int:
-        return 1 + max((record.order for record in self._records.values()), default=0)
-
-    def _verdicts(self) -> dict[str, int]:
-        wanted = {scenario.name for scenario in self._scenarios}
-        return dict(
-            Counter(
-                record.verdict.value
-                for record in self._records.values()
-                if record.scenario in wanted
-            )
-        )
 
 
 def select_scenarios(study: Study, selection: Selection) -> list[Scenario]:
@@ -294,7 +249,7 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
     For a scenario without an earlier run, `expected_seconds` is the first guess of its duration.
     """
     _refuse_imported(study)
-    kind = executor_class(executor_name)
+    kind = EXECUTORS.load_class(executor_name, Executor)  # type: ignore[type-abstract]
     folder = ResultsFolder(results.absolute())
     folder.create()
     with folder.locked(), sigterm_as_interrupt():
@@ -306,8 +261,12 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
                 if pending := execution.schedule.pending():
                     # The data first: wrong files are reported before an environment is made.
                     executor.prepare(pending)
-                    planned = executor.architectures(pending)
-                    _require_equality(study, planned, execution, listener, check=check)
+                    trained = trained_architectures(execution.records.values())
+                    wanted = compared_frameworks(executor.architectures(pending), trained)
+                    if wanted and check:
+                        _require_equality(study, wanted, folder.path, listener)
+                    elif wanted:
+                        listener(Remark(UNCHECKED))
             except KeyboardInterrupt:
                 return execution.end(listener, interrupted=True)
             return execution.carry_out(executor, listener)
@@ -328,29 +287,14 @@ def _refuse_imported(study: Study) -> None:
         )
 
 
-def _require_equality(
-    study: Study,
-    planned: Mapping[Architecture, Sequence[str]],
-    execution: Execution,
-    listener: Listener,
-    *,
-    check: bool,
-) -> None:
+def _require_equality(study: Study, wanted: Frameworks, results: Path, listener: Listener) -> None:
     """Stop where frameworks differ that these runs compare, also with earlier ones."""
-    if not planned:
-        return
     # NumPy is slow to import, and only comparisons need it.
-    from prumo.run.equality import check_equality, compared_frameworks  # noqa: PLC0415
+    from prumo.run.equality import check_equality  # noqa: PLC0415
 
-    wanted = compared_frameworks(planned, trained_architectures(execution.records))
-    if not wanted:
-        return
-    if not check:
-        listener(Remark(UNCHECKED))
-        return
-    equality = check_equality(study, wanted, execution.path, ListenerProgress(listener))
+    equality = check_equality(study, wanted, results, ListenerProgress(listener))
     differences = [
-        f"{network.title}: {row.framework}: {finding}"
+        f"{network.architecture.title}: {row.framework}: {finding}"
         for network in equality.networks
         for row in network.differences
         if row.framework in wanted[network.architecture]

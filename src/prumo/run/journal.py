@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,15 +14,19 @@ Event = dict[str, Any]
 
 def read_events(path: Path) -> list[Event]:
     """The events of a journal; lines that are cut or are not events are passed over."""
-    return list(_events(path))
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    return [event for event in map(_event, lines) if event]
 
 
-def events_of(events: list[Event], kind: str) -> list[Event]:
+def events_of(events: Sequence[Event], kind: str) -> list[Event]:
     """The events of one kind, in order."""
     return [event for event in events if event["event"] == kind]
 
 
-def last_event(events: list[Event], kind: str) -> Event | None:
+def last_event(events: Sequence[Event], kind: str) -> Event | None:
     """The latest event of a kind."""
     found = events_of(events, kind)
     return found[-1] if found else None
@@ -32,8 +35,8 @@ def last_event(events: list[Event], kind: str) -> Event | None:
 def journal_metrics(events: list[Event]) -> dict[str, float]:
     """The figures in a journal: from its epochs and steps, then what the worker states itself."""
     metrics = _epoch_metrics(events_of(events, "epoch"))
-    steps = [event["seconds"] for event in events_of(events, "step") if _is_counted_step(event)]
-    if steps:
+    counted = [event for event in events_of(events, "step") if event.get("epoch") != 0]
+    if steps := [event["seconds"] for event in counted if is_number(event.get("seconds"))]:
         metrics["step_seconds_median"] = median(steps)
     for event in events_of(events, "metric"):
         metrics.update(_numbers(event))
@@ -43,27 +46,18 @@ def journal_metrics(events: list[Event]) -> dict[str, float]:
     return metrics
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What a worker says about itself when it is ready."""
+def facts_of(events: list[Event]) -> dict[str, Any]:
+    """What a worker says about itself when it is ready, as the fields of a run's record.
 
-    device: str = ""
-    versions: dict[str, str] = field(default_factory=dict)
-    build: dict[str, Any] = field(default_factory=dict)
-    data: dict[str, Any] = field(default_factory=dict)
-    network: dict[str, Any] = field(default_factory=dict)
-
-
-def facts_of(events: list[Event]) -> Facts:
-    """The facts in a journal; what is not of its kind is left out, as any program may write one."""
+    What is not of its kind is left out, as any program may write a journal.
+    """
     ready = last_event(events, "ready") or {}
-    return Facts(
-        device=str(ready.get("device", "")),
-        versions={str(name): str(text) for name, text in _mapping(ready, "versions").items()},
-        build=_mapping(ready, "build"),
-        data=_mapping(ready, "data"),
-        network=_mapping(ready, "network"),
-    )
+    parts = {
+        name: part if isinstance(part := ready.get(name), dict) else {}
+        for name in ("versions", "build", "data", "network")
+    }
+    parts["versions"] = {str(name): str(text) for name, text in parts["versions"].items()}
+    return {"device": str(ready.get("device", "")), **parts}
 
 
 def is_number(value: object) -> bool:
@@ -76,13 +70,15 @@ def is_number(value: object) -> bool:
         return False
 
 
-def not_finite(events: list[Event]) -> set[str]:
+def not_finite(events: Sequence[Event]) -> set[str]:
     """The names of figures that were infinite or not a number anywhere in the training."""
     return {
         name
         for event in events
         if event["event"] in {"step", "epoch", "metric"} and event.get("epoch") != 0
-        for name in _names(event.get("not_finite"))
+        if isinstance(names := event.get("not_finite"), list)
+        for name in names
+        if isinstance(name, str)
     }
 
 
@@ -105,20 +101,6 @@ class GrowingJournal:
         return [event for event in map(_event, whole.split(b"\n")) if event]
 
 
-class EpochCounter:
-    """Counts the epochs in a growing journal."""
-
-    def __init__(self, path: Path) -> None:
-        self._journal = GrowingJournal(path)
-        self.epochs = 0
-
-    def has_progressed(self) -> bool:
-        """Read what is new; whether an epoch has ended since the last look."""
-        ended = len(events_of(self._journal.news(), "epoch"))
-        self.epochs += ended
-        return ended > 0
-
-
 def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:
     if not epochs:
         return {}
@@ -138,35 +120,10 @@ def _epoch_metrics(epochs: list[Event]) -> dict[str, float]:
     return metrics
 
 
-def _mapping(event: Event, name: str) -> dict[str, Any]:
-    value = event.get(name)
-    return value if isinstance(value, dict) else {}
-
-
-def _names(value: object) -> list[str]:
-    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
-
-
-def _is_counted_step(event: Event) -> bool:
-    return event.get("epoch") != 0 and is_number(event.get("seconds"))
-
-
 def _numbers(values: Event) -> dict[str, float]:
     return {
         name: float(value) for name, value in values.items() if name != "time" and is_number(value)
     }
-
-
-def _events(path: Path) -> Iterator[Event]:
-    try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return
-    with file:
-        for line in file:
-            event = _event(line)
-            if event:
-                yield event
 
 
 def _event(line: bytes) -> Event | None:

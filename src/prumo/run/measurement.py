@@ -8,29 +8,28 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from prumo.machine.kernel import read_field
 from prumo.machine.machine import noise_now
 from prumo.results.folder import JOURNAL_FILE, LOG_FILE, SAMPLES_FILE
 from prumo.results.record import SamplerCost
-from prumo.run.journal import Facts, facts_of, read_events
-from prumo.run.verdict import Evidence, Judgement, find_anomalies, judge
-from prumo.run.worker import Limits, StartedWorker, end_of_log
+from prumo.run.journal import facts_of, read_events
+from prumo.run.verdict import Evidence, find_anomalies, judge
+from prumo.run.worker import Limits, end_of_log, started_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
-    from prumo.run.verdict import Anomaly
     from prumo.run.worker import Launch
     from prumo.run.workloads import Launcher
     from prumo.study import MeasureSettings, Run
-    from prumo.supervise.guard import Ending
     from prumo.supervise.interruption import Interruption
 
 END_SECONDS = 10.0
+_KERNEL_COUNTERS = Path("/proc/vmstat")
 
 
 def measure(  # noqa: PLR0913 (each is another thing)
@@ -41,63 +40,59 @@ def measure(  # noqa: PLR0913 (each is another thing)
     settings: MeasureSettings,
     interruption: Interruption,
     tick: Callable[[], None],
-) -> Measurement:
-    """Carry out a run in its folder and judge it."""
-    noise_before = asdict(noise_now())
-    observation = observe(launch, folder, settings, interruption, tick)
+) -> dict[str, Any]:
+    """Carry out a run in its folder and judge it: what its record says of that.
+
+    `tick` is called about once a second.
+    """
+    noise_before, killed_before = asdict(noise_now()), read_field(_KERNEL_COUNTERS, "oom_kill")
+    limits = Limits(**settings.model_dump(include={limit.name for limit in fields(Limits)}))
+    samples = folder / SAMPLES_FILE
+    with (
+        started_worker(launch, folder, limits) as worker,
+        SamplerProcess(samples, worker.process.guard_pid, settings.sample_seconds) as sampler,
+    ):
+        ending = worker.wait(tick, interruption=interruption)
+    kernel_kills = read_field(_KERNEL_COUNTERS, "oom_kill") - killed_before
     events = read_events(folder / JOURNAL_FILE)
     facts = facts_of(events)
     metrics = workload.metrics(events, folder / LOG_FILE)
-    swap_bytes = read_column(folder / SAMPLES_FILE, "swap_bytes")
-    anomalies = find_anomalies(events, metrics, swap_bytes)
+    anomalies = find_anomalies(events, metrics, read_column(samples, "swap_bytes"))
+    images, epochs = facts["data"].get("images"), run.scenario.parameters.get("epochs")
+    knows_images = workload.sees_all_images and isinstance(images, int) and isinstance(epochs, int)
     judgement = judge(
         Evidence(
-            ending=observation.ending,
+            ending=ending,
             events=events,
             metrics=metrics,
             speaks_protocol=workload.speaks_protocol,
             anomalies=anomalies,
-            expected_images=_expected_images(run, facts) if workload.sees_all_images else None,
-            control_group_kills=observation.control_group_kills,
-            kernel_kills=observation.kernel_kills,
+            expected_images=images * epochs if knows_images else None,
+            kernel_kills=kernel_kills,
             last_lines=end_of_log(folder),
             timeout_seconds=settings.timeout_seconds,
             memory_bytes=settings.memory_bytes,
         )
     )
     metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
-    if observation.ending.max_rss_bytes:
-        metrics.setdefault("max_rss_bytes", observation.ending.max_rss_bytes)
-    return Measurement(
-        judgement=replace(judgement, notes=[*judgement.notes, *observation.notes]),
-        ending=observation.ending,
-        metrics=metrics,
-        sampler=observation.sampler,
-        noise_before=noise_before,
-        anomalies=anomalies,
-        facts=facts,
-    )
-
-
-def _expected_images(run: Run, facts: Facts) -> int | None:
-    """How many images a training must have seen: all of the data in every epoch."""
-    images, epochs = facts.data.get("images"), run.scenario.parameters.get("epochs")
-    return images * epochs if isinstance(images, int) and isinstance(epochs, int) else None
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What came of a run."""
-
-    judgement: Judgement
-    ending: Ending
-    metrics: dict[str, float]
-    sampler: SamplerCost | None
-    noise_before: dict[str, Any]
-    """How busy the machine was before the run began."""
-    anomalies: list[Anomaly]
-    facts: Facts
-    """What the worker said about itself."""
+    if ending.max_rss_bytes:
+        metrics.setdefault("max_rss_bytes", ending.max_rss_bytes)
+    cap_missing = "" if settings.memory_bytes is None else worker.group.missing
+    return {
+        "verdict": judgement.verdict,
+        "reason": judgement.reason,
+        "notes": [*judgement.notes, *_notes(sampler, cap_missing)],
+        "anomalies": list(anomalies),
+        "wall_seconds": ending.wall_seconds,
+        "exit_code": ending.exit_code,
+        "signal": ending.signal,
+        "metrics": metrics,
+        "machine": {"noise_before": noise_before},
+        "sampler": sampler.cost,
+        "environment": dict(launch.facts),
+        "threads": launch.threads,
+        **facts,
+    }
 
 
 def read_column(path: Path, column: str) -> list[float]:
@@ -141,12 +136,7 @@ class SamplerProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         try:
             output, complaint = self._process.communicate(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -159,46 +149,6 @@ class SamplerProcess:
             self.failure = last_words or f"exit code {self._process.returncode}"
 
 
-@dataclass(frozen=True)
-class Observation:
-    """How a command ended, what watching it cost, and who ran out of memory meanwhile."""
-
-    ending: Ending
-    sampler: SamplerCost | None
-    control_group_kills: int
-    kernel_kills: int
-    notes: list[str]
-    """What about the watching itself is worth knowing."""
-
-
-def observe(
-    launch: Launch,
-    folder: Path,
-    settings: MeasureSettings,
-    interruption: Interruption,
-    tick: Callable[[], None],
-) -> Observation:
-    """Run a command in a run's folder to its end; `tick` is called about once a second."""
-    kernel_kills_before = _kernel_kills()
-    limits = Limits(
-        timeout_seconds=settings.timeout_seconds,
-        memory_bytes=settings.memory_bytes,
-        stop_seconds=settings.stop_seconds,
-        affinity=settings.affinity,
-    )
-    with StartedWorker(launch, folder, limits) as worker:
-        samples = folder / SAMPLES_FILE
-        with SamplerProcess(samples, worker.guard_pid, settings.sample_seconds) as sampler:
-            end = worker.wait(tick, interruption=interruption)
-    return Observation(
-        ending=end.ending,
-        sampler=sampler.cost,
-        control_group_kills=end.control_group_kills,
-        kernel_kills=_kernel_kills() - kernel_kills_before,
-        notes=_notes(sampler, worker.cap_missing),
-    )
-
-
 def _notes(sampler: SamplerProcess, cap_missing: str) -> list[str]:
     notes = []
     if sampler.cost is None:
@@ -208,16 +158,3 @@ def _notes(sampler: SamplerProcess, cap_missing: str) -> list[str]:
     if cap_missing:
         notes.append(f"the memory cap was only watched, five times a second: {cap_missing}")
     return notes
-
-
-def _kernel_kills() -> int:
-    """How many processes the kernel has ended for lack of memory since it started."""
-    try:
-        counters = Path("/proc/vmstat").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    for line in counters.splitlines():
-        name, _, value = line.partition(" ")
-        if name == "oom_kill":
-            return int(value)
-    return 0

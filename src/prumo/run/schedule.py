@@ -26,21 +26,6 @@ class Outcome:
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Start:
-    """This run is to be started now."""
-
-    run: Run
-
-
-@dataclass(frozen=True)
-class Skip:
-    """This run is not worth trying."""
-
-    run: Run
-    reason: str
-
-
 def unsettled(verdict: Verdict, *, retry_failed: bool) -> bool:
     """Whether a run with this verdict from an earlier execution is to be run again."""
     if verdict in {Verdict.UNAVAILABLE, Verdict.INTERRUPTED}:
@@ -71,20 +56,17 @@ class Schedule:
         """Take note of how a run ended."""
         self._note(run.name, outcome, run.scenario)
 
-    def steps(self) -> Iterator[Start | Skip]:
-        """What to do next, until nothing is left; record each outcome before asking on."""
+    def steps(self) -> Iterator[tuple[Run, str]]:
+        """The next run and why it is not worth trying, empty where it is; record its outcome."""
         for runs in self._rounds():
             for run in runs:
-                if run.name in self._outcomes:
-                    continue
-                reason = self._not_worth_trying(run)
-                yield Skip(run, reason) if reason else Start(run)
+                if run.name not in self._outcomes:
+                    yield run, self._not_worth_trying(run)
 
     def pending(self) -> list[Run]:
         """The runs known to be missing now; an adaptive study may add more."""
         for runs in self._rounds():
-            missing = [run for run in runs if run.name not in self._outcomes]
-            if missing:
+            if missing := [run for run in runs if run.name not in self._outcomes]:
                 return missing
         return []
 
@@ -142,17 +124,10 @@ class Schedule:
             return ""
         for other in self._misfits:
             tried = other.parameters.get(BATCH)
-            if (
-                isinstance(tried, int)
-                and tried <= batch
-                and _family(other) == _family(run.scenario)
-            ):
+            same_family = {**other.parameters, BATCH: batch} == run.scenario.parameters
+            if isinstance(tried, int) and tried <= batch and same_family:
                 return f"batch size {tried} did not fit in memory ({other.name})"
         return ""
-
-
-def _family(scenario: Scenario) -> dict[str, object]:
-    return {name: value for name, value in scenario.parameters.items() if name != BATCH}
 
 
 class Remaining:

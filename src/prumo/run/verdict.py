@@ -13,7 +13,7 @@ from prumo.results.record import Verdict
 from prumo.run.journal import Event, events_of, is_number, last_event, not_finite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from prumo.supervise.guard import Ending
 
@@ -37,7 +37,7 @@ def judge(evidence: Evidence) -> Judgement:
     verdict, reason = (
         _ended_from_outside(evidence) or _failed_by_itself(evidence) or _worthless(evidence)
     ) or (Verdict.FINISHED, "")
-    return Judgement(verdict, reason[:REASON_CHARACTERS], _notes(evidence))
+    return Judgement(verdict, reason[:REASON_CHARACTERS], _notes(evidence.ending))
 
 
 def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
@@ -46,7 +46,7 @@ def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
         return Verdict.INTERRUPTED, "stopped by the user"
     if ending.cause == "timeout":
         return Verdict.TIMEOUT, f"took longer than {evidence.timeout_seconds:g} s"
-    if ending.cause == "memory" or evidence.control_group_kills:
+    if ending.cause == "memory" or ending.control_group_kills:
         cap_mib = (evidence.memory_bytes or 0) / 2**20
         return Verdict.OUT_OF_MEMORY, f"passed its memory cap of {cap_mib:g} MiB"
     if ending.signal == signal.SIGKILL and evidence.kernel_kills:
@@ -58,11 +58,13 @@ def _ended_from_outside(evidence: Evidence) -> tuple[Verdict, str] | None:
 
 def _failed_by_itself(evidence: Evidence) -> tuple[Verdict, str] | None:
     ending = evidence.ending
-    failed = last_event(list(evidence.events), "failed")
+    failed = last_event(evidence.events, "failed")
     if failed:
-        return _stated_kind(failed), str(failed.get("message", "no reason given"))
+        stated = (Verdict.OUT_OF_MEMORY, Verdict.UNAVAILABLE, Verdict.INVALID)
+        kind = next((kind for kind in stated if kind == failed.get("kind")), Verdict.CRASHED)
+        return kind, str(failed.get("message", "no reason given"))
     if ending.exit_code == 0:
-        if evidence.speaks_protocol and not last_event(list(evidence.events), "finished"):
+        if evidence.speaks_protocol and not last_event(evidence.events, "finished"):
             return Verdict.CRASHED, "the worker ended without saying that it finished"
         return None
     how = f"ended by {_name(ending.signal)}" if ending.signal else f"exit code {ending.exit_code}"
@@ -81,29 +83,23 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-def _stated_kind(failed: Event) -> Verdict:
-    stated = (Verdict.OUT_OF_MEMORY, Verdict.UNAVAILABLE, Verdict.INVALID)
-    return next((verdict for verdict in stated if verdict == failed.get("kind")), Verdict.CRASHED)
-
-
 def _worthless(evidence: Evidence) -> tuple[Verdict, str] | None:
-    if reason := next(filter(None, (anomaly.worthless for anomaly in evidence.anomalies)), ""):
-        return Verdict.INVALID, reason
+    for anomaly in evidence.anomalies:
+        if anomaly in WORTHLESS:
+            return Verdict.INVALID, WORTHLESS[anomaly]
     expected, seen = evidence.expected_images, evidence.metrics.get("images")
     if expected is not None and seen != expected:
         return Verdict.INVALID, f"saw {seen or 0:.0f} images instead of {expected}"
     return None
 
 
-def _notes(evidence: Evidence) -> list[str]:
-    notes = []
-    if evidence.ending.left_behind:
-        notes.append(f"left {evidence.ending.left_behind} processes behind, which were killed")
-    if evidence.ending.log_omitted_bytes:
-        notes.append(f"worker.log leaves out {evidence.ending.log_omitted_bytes} bytes of output")
-    if evidence.ending.survivors:
-        notes.append(f"{evidence.ending.survivors} processes of another user could not be killed")
-    return notes
+def _notes(ending: Ending) -> list[str]:
+    counts = {
+        "left {} processes behind, which were killed": ending.left_behind,
+        "worker.log leaves out {} bytes of output": ending.log_omitted_bytes,
+        "{} processes of another user could not be killed": ending.survivors,
+    }
+    return [text.format(count) for text, count in counts.items() if count]
 
 
 class Anomaly(StrEnum):
@@ -120,11 +116,6 @@ class Anomaly(StrEnum):
     SWAP_USED = "swap_used"
     """The machine began to swap while the run went on."""
 
-    @property
-    def worthless(self) -> str:
-        """Why a run with it is worth nothing; empty where its times still hold."""
-        return _WORTHLESS.get(self, "")
-
 
 @dataclass(frozen=True)
 class Evidence:
@@ -137,7 +128,6 @@ class Evidence:
     """Whether the program is a worker, which must say `finished` itself."""
     anomalies: Sequence[Anomaly] = ()
     expected_images: int | None = None
-    control_group_kills: int = 0
     kernel_kills: int = 0
     """Processes that the kernel ended for lack of memory, on the whole machine, meanwhile."""
     last_lines: str = ""
@@ -154,7 +144,8 @@ class Judgement:
     notes: list[str] = field(default_factory=list)
 
 
-_WORTHLESS = {
+# Of other anomalies the times still hold.
+WORTHLESS = {
     Anomaly.NOT_FINITE_LOSS: "the loss was not finite",
     Anomaly.NEGATIVE_LOSS: "the loss was negative",
 }
@@ -164,17 +155,12 @@ def find_anomalies(
     events: Sequence[Event], metrics: Mapping[str, float], swap_bytes: Sequence[float]
 ) -> list[Anomaly]:
     """The anomalies of a run; `swap_bytes` is the swap in use at every sample."""
-    return list(_found(list(events), metrics, swap_bytes))
-
-
-def _found(
-    events: list[Event], metrics: Mapping[str, float], swap_bytes: Sequence[float]
-) -> Iterator[Anomaly]:
+    found = []
     every = [*_losses(events, "step"), *_losses(events, "epoch"), metrics.get("loss", 0.0)]
     if "loss" in not_finite(events) or not all(map(is_number, every)):
-        yield Anomaly.NOT_FINITE_LOSS
+        found.append(Anomaly.NOT_FINITE_LOSS)
     if any(loss < 0 for loss in every):
-        yield Anomaly.NEGATIVE_LOSS
+        found.append(Anomaly.NEGATIVE_LOSS)
     # Of the epochs where no steps are reported.
     reported = _losses(events, "step") or _losses(events, "epoch")
     losses = list(filter(is_number, reported))
@@ -182,14 +168,15 @@ def _found(
         quarter = len(losses) // 4
         first, last = fmean(losses[:quarter]), fmean(losses[-quarter:])
         if abs(last - first) <= FLAT_SHARE * abs(first):
-            yield Anomaly.FLAT_LOSS
+            found.append(Anomaly.FLAT_LOSS)
         elif last - first > RISING_SHARE * abs(first):
-            yield Anomaly.RISING_LOSS
+            found.append(Anomaly.RISING_LOSS)
     if swap_bytes and max(swap_bytes) - swap_bytes[0] > SWAP_GROWTH_BYTES:
-        yield Anomaly.SWAP_USED
+        found.append(Anomaly.SWAP_USED)
+    return found
 
 
-def _losses(events: list[Event], kind: str) -> list[float]:
+def _losses(events: Sequence[Event], kind: str) -> list[float]:
     """The losses of the steps or epochs, without the warm-up."""
     reported = [event.get("loss") for event in events_of(events, kind) if event.get("epoch") != 0]
     return [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from prumo.environments.frameworks import find_framework
 from prumo.environments.setup import ensure
@@ -22,11 +22,11 @@ from prumo.supervise.guard import GuardedProcess, Order
 from prumo.supervise.interruption import sigterm_as_interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from prumo.environments.store import Environment
+    from prumo.machine.cgroup import CappedCgroup
     from prumo.progress import Progress
     from prumo.run.journal import Event
     from prumo.study import Level, Study
@@ -87,21 +87,20 @@ class Environments:
     def __init__(self, versions: Mapping[str, str], progress: Progress) -> None:
         self._versions = versions
         self._progress = progress
-        self._found: dict[str, Environment] = {}
-        self._unavailable: dict[str, str] = {}
+        self._found: dict[str, Environment | UnavailableError] = {}
 
     def find(self, framework: str) -> Environment:
         """A framework's environment; what cannot be had here is asked for only once."""
-        if framework in self._unavailable:
-            raise UnavailableError(self._unavailable[framework])
         if framework not in self._found:
             try:
                 request = find_framework(framework, versions=self._versions)
                 self._found[framework] = ensure(request, self._progress)
             except UnavailableError as error:
-                self._unavailable[framework] = str(error)
-                raise
-        return self._found[framework]
+                self._found[framework] = error
+        found = self._found[framework]
+        if isinstance(found, UnavailableError):
+            raise found
+        return found
 
 
 def worker_launch(
@@ -142,78 +141,57 @@ class Limits:
     affinity: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True)
-class WorkerEnd:
-    """How a worker ended, and how many of its processes passed the memory cap."""
-
-    ending: Ending
-    control_group_kills: int
-
-
-class StartedWorker:
+@contextmanager
+def started_worker(launch: Launch, folder: Path, limits: Limits) -> Iterator[StartedWorker]:
     """A worker under a guard and within its limits; leaving the block ends all of it.
 
-        with StartedWorker(launch, folder, Limits(timeout_seconds=60)) as worker:
-            end = worker.wait()
+        with started_worker(launch, folder, Limits(timeout_seconds=60)) as worker:
+            ending = worker.wait()
 
     Its output goes to the log in the folder.
     """
+    with capped_cgroup(folder.name, limits.memory_bytes) as group:
+        order = Order(
+            command=launch.command,
+            directory=str(launch.directory),
+            environment=dict(launch.environment),
+            log=str(folder / LOG_FILE),
+            timeout_seconds=limits.timeout_seconds,
+            stop_seconds=limits.stop_seconds,
+            memory_bytes=None if group.join_files else limits.memory_bytes,
+            affinity=list(limits.affinity) if limits.affinity else None,
+            join=group.join_files,
+        )
+        with GuardedProcess(order) as process:
+            yield StartedWorker(process, group)
 
-    def __init__(self, launch: Launch, folder: Path, limits: Limits) -> None:
-        with ExitStack() as stack:
-            group = stack.enter_context(capped_cgroup(folder.name, limits.memory_bytes))
-            order = Order(
-                command=launch.command,
-                directory=str(launch.directory),
-                environment=dict(launch.environment),
-                log=str(folder / LOG_FILE),
-                timeout_seconds=limits.timeout_seconds,
-                stop_seconds=limits.stop_seconds,
-                memory_bytes=None if group.join_files else limits.memory_bytes,
-                affinity=list(limits.affinity) if limits.affinity else None,
-                join=group.join_files,
-            )
-            self._process = stack.enter_context(GuardedProcess(order))
-            self._stack = stack.pop_all()
-        self._group = group
-        self.cap_missing = "" if limits.memory_bytes is None else group.missing
-        """Why no control group holds the memory cap, so that it is only watched."""
 
-    def __enter__(self) -> Self:
-        return self
+@dataclass(frozen=True)
+class StartedWorker:
+    """A worker that is running, and the control group that holds it to its memory cap."""
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
-
-    @property
-    def guard_pid(self) -> int:
-        """The process number at the root of the worker's tree."""
-        return self._process.guard_pid
+    process: GuardedProcess
+    group: CappedCgroup
 
     def wait(
         self,
         tick: Callable[[], None] = lambda: None,
         tick_seconds: float = 1.0,
         interruption: Interruption | None = None,
-    ) -> WorkerEnd:
+    ) -> Ending:
         """Wait for the end; `tick` is called about every `tick_seconds` until then.
 
         The first interruption asks the worker to end, the next one kills it.
         """
         obeyed = 0
         wake = interruption.wake if interruption else None
-        while (ending := self._process.wait(tick_seconds, wake=wake)) is None:
+        while (ending := self.process.wait(tick_seconds, wake=wake)) is None:
             requests = interruption.take() if interruption else 0
             if requests > obeyed:
-                (self._process.stop if obeyed == 0 and requests == 1 else self._process.kill)()
+                (self.process.stop if obeyed == 0 and requests == 1 else self.process.kill)()
                 obeyed = requests
             tick()
-        return WorkerEnd(ending, self._group.oom_kills())
+        return replace(ending, control_group_kills=self.group.oom_kills())
 
 
 def end_of_log(folder: Path) -> str:
@@ -240,57 +218,38 @@ class WorkerMemoryError(WorkerError):
 
 @dataclass(frozen=True)
 class WorkerTask:
-    """What a worker is asked."""
+    """What a worker is asked, and on which terms."""
 
     kind: str
     parameters: Mapping[str, Any]
     data: Mapping[str, str]
     """Names of files and folders → where they are."""
-
-    def document(self, journal: Path) -> dict[str, Any]:
-        """As the worker protocol wants it."""
-        return {
-            "run": self.kind,
-            "kind": self.kind,
-            "parameters": dict(self.parameters),
-            "data": dict(self.data),
-            "journal": str(journal),
-            "warmup_steps": 0,
-            "threads": self.parameters.get("threads") or read_cpu().usable_cores,
-        }
-
-
-@dataclass(frozen=True)
-class Terms:
-    """On which terms a worker works."""
-
     companion: Path | None = None
     """A folder of packages that the environment lacks."""
     memory_bytes: int | None = None
     """A worker that takes more is ended."""
 
 
-_PLAIN_TERMS = Terms()
-
-
 def do_task(
-    task: WorkerTask,
-    environment: Environment,
-    folder: Path,
-    on_event: Callable[[Event], None],
-    terms: Terms = _PLAIN_TERMS,
+    task: WorkerTask, environment: Environment, folder: Path, on_event: Callable[[Event], None]
 ) -> list[Event]:
     """Have a worker do it; task, journal and log stay in the folder, which must exist.
 
     Whatever interrupts this ends the worker too. Every event is handed over as it comes.
     """
-    document = task.document(folder / JOURNAL_FILE)
-    launch = worker_launch(environment, document, folder, terms.companion)
-    try:
+    document = {
+        "run": task.kind,
+        "kind": task.kind,
+        "parameters": dict(task.parameters),
+        "data": dict(task.data),
+        "journal": str(folder / JOURNAL_FILE),
+        "warmup_steps": 0,
+        "threads": task.parameters.get("threads") or read_cpu().usable_cores,
+    }
+    launch = worker_launch(environment, document, folder, task.companion)
+    with StorageError.writing(folder):
         (folder / JOURNAL_FILE).unlink(missing_ok=True)
         write_json(folder / TASK_FILE, launch.task)
-    except OSError as error:
-        raise StorageError.on_writing(folder, error) from error
     journal = GrowingJournal(folder / JOURNAL_FILE)
     events: list[Event] = []
 
@@ -299,26 +258,22 @@ def do_task(
             events.append(event)
             on_event(event)
 
-    limits = Limits(memory_bytes=terms.memory_bytes)
-    with sigterm_as_interrupt(), StartedWorker(launch, folder, limits) as worker:
-        end = worker.wait(hear, _LOOK_SECONDS)
+    limits = Limits(memory_bytes=task.memory_bytes)
+    with sigterm_as_interrupt(), started_worker(launch, folder, limits) as worker:
+        ending = worker.wait(hear, _LOOK_SECONDS)
         hear()
-    evidence = Evidence(
-        end.ending,
-        events,
-        metrics={},
-        speaks_protocol=True,
-        control_group_kills=end.control_group_kills,
-        last_lines=end_of_log(folder),
-        memory_bytes=terms.memory_bytes,
+    judgement = judge(
+        Evidence(
+            ending,
+            events,
+            metrics={},
+            speaks_protocol=True,
+            last_lines=end_of_log(folder),
+            memory_bytes=task.memory_bytes,
+        )
     )
-    _require_finished(evidence)
-    return events
-
-
-def _require_finished(evidence: Evidence) -> None:
-    judgement = judge(evidence)
     if judgement.verdict is Verdict.OUT_OF_MEMORY:
         raise WorkerMemoryError(judgement.reason)
     if judgement.verdict is not Verdict.FINISHED:
         raise WorkerError(judgement.reason)
+    return events

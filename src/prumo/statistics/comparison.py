@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import combinations
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
 
 from prumo.errors import InputError, did_you_mean
+from prumo.quantity import MISSING
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, bootstrap_ratio, mean_ratio
 from prumo.study import level_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from prumo.statistics.interval import Ratio
     from prumo.study import Level
 
     Levels = tuple[Level | None, ...]
+    Pairs = Sequence[tuple[Sequence[float], Sequence[float]]]
 
 # A spread needs two values.
 FEWEST_RUNS = 2
@@ -110,6 +113,9 @@ class Comparison:
         )
 
 
+Judged = TypeVar("Judged", LevelComparison, MatchedComparison)
+
+
 def compare(  # noqa: PLR0913 (a table, its columns, and three choices)
     runs: pl.DataFrame,
     factors: Sequence[str],
@@ -129,11 +135,16 @@ def compare(  # noqa: PLR0913 (a table, its columns, and three choices)
         raise InputError(f"no factor '{factor}': {did_you_mean(factor, factors)}")
     others = [name for name in factors if name != factor]
     samples = _samples(runs, others, factor, metric)
+    ratio_of = partial(_ratio, confidence=confidence, bootstrap=bootstrap)
     pairs = [
-        _compared(level, other, samples, others, confidence, bootstrap=bootstrap)
+        _compared(level, other, samples, others, ratio_of)
         for level, other in _chosen(factor, list(samples), against)
     ]
-    judged = tuple(_judged(pairs, 1 - confidence))
+    single = iter(_judged([one for pair in pairs for one in pair.matched], 1 - confidence))
+    judged = tuple(
+        replace(pair, matched=tuple(islice(single, len(pair.matched))))
+        for pair in _judged(pairs, 1 - confidence)
+    )
     return Comparison(factor, metric, confidence, judged, is_bootstrap=bootstrap)
 
 
@@ -177,21 +188,14 @@ def _samples(
             f"(first: {without_ratio['run'][0]}), so there are no ratios to compare; "
             "give another --metric"
         )
-    values: dict[str, dict[Levels, list[float]]] = {}
-    scenarios: dict[tuple[str, Levels], str] = {}
-    for scenario, level, figure, *levels in table.select(
-        "scenario", factor, metric, *others
+    combinations_of = table.group_by(factor, *others, maintain_order=True)
+    samples: dict[str, dict[Levels, Sample]] = {}
+    for level, *levels, scenario, values in combinations_of.agg(
+        pl.col("scenario").last(), pl.col(metric)
     ).iter_rows():
-        key = _text(level), tuple(levels)
-        scenarios[key] = scenario
-        values.setdefault(key[0], {}).setdefault(key[1], []).append(figure)
-    return {
-        level: {
-            levels: Sample(scenarios[level, levels], tuple(figures))
-            for levels, figures in combined.items()
-        }
-        for level, combined in values.items()
-    }
+        name = MISSING if level is None else level_text(level)
+        samples.setdefault(name, {})[tuple(levels)] = Sample(scenario, tuple(values))
+    return samples
 
 
 def _chosen(factor: str, levels: Sequence[str], against: str | None) -> Iterable[tuple[str, str]]:
@@ -207,14 +211,12 @@ def _chosen(factor: str, levels: Sequence[str], against: str | None) -> Iterable
     return [(level, against) for level in levels if level != against]
 
 
-def _compared(  # noqa: PLR0913 (two levels, their runs and how to compare)
+def _compared(
     level: str,
     other: str,
     samples: Mapping[str, Mapping[Levels, Sample]],
     others: Sequence[str],
-    confidence: float,
-    *,
-    bootstrap: bool,
+    ratio_of: Callable[[Pairs], Ratio],
 ) -> LevelComparison:
     mine, theirs = samples[level], samples[other]
     shared = [levels for levels in mine if levels in theirs]
@@ -224,19 +226,17 @@ def _compared(  # noqa: PLR0913 (two levels, their runs and how to compare)
             levels=dict(zip(others, levels, strict=True)),
             sample=mine[levels],
             other_sample=theirs[levels],
-            ratio=_ratio([pair], confidence, bootstrap=bootstrap),
+            ratio=ratio_of([pair]),
             cliffs_delta=cliffs_delta(*pair),
         )
         for levels, pair in zip(shared, pairs, strict=True)
     ]
-    ratio = _ratio(pairs, confidence, bootstrap=bootstrap) if pairs else None
+    ratio = ratio_of(pairs) if pairs else None
     unmatched = len(mine) + len(theirs) - 2 * len(shared)
     return LevelComparison(level, other, tuple(matched), unmatched, ratio)
 
 
-def _ratio(
-    pairs: Sequence[tuple[Sequence[float], Sequence[float]]], confidence: float, *, bootstrap: bool
-) -> Ratio:
+def _ratio(pairs: Pairs, confidence: float, *, bootstrap: bool) -> Ratio:
     ratio = mean_ratio(pairs, confidence)
     if not bootstrap:
         return ratio
@@ -244,34 +244,16 @@ def _ratio(
     return replace(ratio, low=low, high=high)
 
 
-def _judged(pairs: Sequence[LevelComparison], risk: float) -> Iterator[LevelComparison]:
-    """The pairs with verdicts that all hold together, but for this risk of one false alarm."""
-    overall = iter(_adjusted([pair.ratio for pair in pairs]))
-    single = iter(_adjusted([matched.ratio for pair in pairs for matched in pair.matched]))
-    for pair in pairs:
-        matched = []
-        for one in pair.matched:
-            p_value = next(single)
-            verdict = _verdict(one.ratio, p_value, risk)
-            matched.append(replace(one, adjusted_p=p_value, verdict=verdict))
-        p_value = next(overall)
-        verdict = _verdict(pair.ratio, p_value, risk)
-        yield replace(pair, matched=tuple(matched), adjusted_p=p_value, verdict=verdict)
-
-
-def _adjusted(ratios: Sequence[Ratio | None]) -> list[float | None]:
-    p_values = [None if ratio is None else ratio.p_value for ratio in ratios]
+def _judged(found: Sequence[Judged], risk: float) -> Iterator[Judged]:
+    """With verdicts that all hold together, but for this risk of one false alarm."""
+    p_values = [one.ratio.p_value for one in found if one.ratio is not None]
     corrected = iter(holm([p_value for p_value in p_values if p_value is not None]))
-    return [None if p_value is None else next(corrected) for p_value in p_values]
-
-
-def _verdict(ratio: Ratio | None, adjusted_p: float | None, risk: float) -> Verdict:
-    if ratio is None or adjusted_p is None:
-        return Verdict.TOO_FEW_RUNS
-    if adjusted_p >= risk:
-        return Verdict.NOT_TOLD_APART
-    return Verdict.LOWER if ratio.value < 1 else Verdict.HIGHER
-
-
-def _text(level: Level | None) -> str:
-    return "\N{EN DASH}" if level is None else level_text(level)
+    for one in found:
+        if one.ratio is None or one.ratio.p_value is None:
+            yield one
+            continue
+        adjusted = next(corrected)
+        verdict = Verdict.LOWER if one.ratio.value < 1 else Verdict.HIGHER
+        if adjusted >= risk:
+            verdict = Verdict.NOT_TOLD_APART
+        yield replace(one, adjusted_p=adjusted, verdict=verdict)

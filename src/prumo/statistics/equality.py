@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,10 +103,6 @@ def unproven(
     ]
 
 
-if TYPE_CHECKING:
-    Computer = tuple[str, str, int | None]
-
-
 @dataclass(frozen=True)
 class SameComputer:
     """Several labels of machines whose runs were all made on the same computer and device."""
@@ -121,17 +117,11 @@ def same_computers(conditions: pl.DataFrame) -> list[SameComputer]:
 
     A run that does not say its computer or its device, as an imported one, tells nothing.
     """
-    seen: dict[str, set[Computer]] = {}
-    unknown = set()
-    columns = ("machine_level", "machine", "device", "threads")
-    for label, computer, device, threads in conditions.select(columns).iter_rows():
-        if computer is None or device is None:
-            unknown.add(label)
-        seen.setdefault(label, set()).add((computer, device, threads))
-    labels_of: dict[frozenset[Computer], list[str]] = {}
-    for label, computers in seen.items():
-        if label not in unknown:
-            labels_of.setdefault(frozenset(computers), []).append(label)
+    labels_of: dict[frozenset[tuple[Any, ...]], list[str]] = {}
+    for (label,), runs in conditions.group_by("machine_level", maintain_order=True):
+        if not runs["machine"].null_count() and not runs["device"].null_count():
+            computers = frozenset(runs.select("machine", "device", "threads").iter_rows())
+            labels_of.setdefault(computers, []).append(str(label))
     return [
         SameComputer(tuple(labels), tuple(sorted({name for name, _, _ in computers})))
         for computers, labels in labels_of.items()

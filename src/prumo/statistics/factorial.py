@@ -66,19 +66,11 @@ class Support:
 
 
 @dataclass(frozen=True)
-class TermSquares:
-    """What a term adds to a model that has every term but those which contain it."""
-
-    term: Term
-    degrees_of_freedom: int
-    squares: float
-
-
-@dataclass(frozen=True)
 class Fit:
     """A model of the combinations' means, each weighing as many runs as it has."""
 
-    terms: tuple[TermSquares, ...]
+    terms: dict[Term, tuple[int, float]]
+    """The degrees of freedom of each, and the squares that it adds to those without it."""
     squares_left: float
     """What differs between combinations and no term explains."""
     degrees_left: int
@@ -148,10 +140,10 @@ def fitted(cells: Cells, terms: Sequence[Term]) -> Fit:
     coordinates = base.T @ values
     residuals = values - base @ coordinates
     places = _places(cells, terms)
-    squares = tuple(
-        TermSquares(term, _width(cells, term), _added_squares(triangle, coordinates, places, term))
+    squares = {
+        term: (len(places[term]), _added_squares(triangle, coordinates, places, term))
         for term in terms
-    )
+    }
     degrees_left = len(values) - triangle.shape[1]
     return Fit(squares, float(residuals @ residuals), degrees_left, residuals)
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-
-if TYPE_CHECKING:
+    Values = Sequence[float]
+    Pair = tuple[Values, Values]
     Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 DEFAULT_CONFIDENCE = 0.95
@@ -102,7 +102,7 @@ def bootstrap_tail(n: int, confidence: float) -> float:
     """The share of resamples beyond one end of the expanded interval of n values.
 
     >>> round(bootstrap_tail(10, 0.95), 4)
-    0.0085
+    0.0086
     """
     return float(ndtr(-sqrt(n / (n - 1)) * t_quantile(confidence, n - 1)))
 
@@ -116,10 +116,8 @@ def relative_half_width_percent(
     24.8
     """
     finite = [value for value in values if isfinite(value)]
-    if len(finite) < 2:  # noqa: PLR2004 (a spread needs two values)
-        return None
-    interval = mean_interval(finite, confidence)
-    if interval.half_width is None or interval.mean == 0:
+    interval = mean_interval(finite, confidence) if finite else None
+    if interval is None or interval.half_width is None or interval.mean == 0:
         return None
     return 100 * interval.half_width / abs(interval.mean)
 
@@ -135,10 +133,6 @@ def _resamples(n: int, seed: int) -> NDArray[np.intp]:
     """Which of n values each resample takes."""
     return np.random.default_rng(seed).integers(0, n, size=(RESAMPLES, n))
 
-
-if TYPE_CHECKING:
-    Values = Sequence[float]
-    Pair = tuple[Values, Values]
 
 # Logarithms that are no further apart than this differ by the rounding of their computation.
 ROUNDING = 1e-12
@@ -263,18 +257,14 @@ def bootstrap_ratio(
     if fewest < BOOTSTRAP_MINIMUM_VALUES:
         return None
     source = np.random.default_rng(seed)
-    means = [_resampled_means(np.log(values), source) for pair in pairs for values in pair]
+    means = []
+    for logs in (np.log(values) for pair in pairs for values in pair):
+        chosen = source.integers(0, len(logs), size=(RESAMPLES, len(logs)))
+        means.append(logs[chosen].mean(axis=1))
     differences = np.mean(means[::2], axis=0) - np.mean(means[1::2], axis=0)
     outside = bootstrap_tail(fewest, confidence)
     low, high = np.exp(np.quantile(differences, [outside, 1 - outside]))
     return float(low), float(high)
-
-
-def _resampled_means(
-    values: NDArray[np.float64], source: np.random.Generator
-) -> NDArray[np.float64]:
-    chosen = source.integers(0, len(values), size=(RESAMPLES, len(values)))
-    return np.asarray(values[chosen].mean(axis=1))
 
 
 def _told(found: LogMean, confidence: float) -> Ratio:

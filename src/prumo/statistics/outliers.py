@@ -65,10 +65,14 @@ def drift_over_order(runs: pl.DataFrame, metric: str) -> Drift | None:
     correlation = table.select(pl.corr("place", "residual", method="spearman")).item()
     if correlation is None or isnan(correlation):
         return None
+    remainder = 1 - correlation**2
+    t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
+    place, order = pl.col("place"), pl.col("order")
+    slope = table.select((place * pl.col("residual")).sum() / (place * place).sum()).item() or 0.0
     return Drift(
         correlation=correlation,
-        p_value=_p_value(correlation, degrees_of_freedom),
-        change_percent=_slope(table) * _span(runs) * 100,
+        p_value=2 * float(stdtr(degrees_of_freedom, -t)),
+        change_percent=100 * slope * runs.select(order.max() - order.min()).item(),
     )
 
 
@@ -83,26 +87,6 @@ def _centred(runs: pl.DataFrame, metric: str) -> pl.DataFrame:
             residual=value / value.mean().over("scenario") - 1,
         )
     )
-
-
-def _p_value(correlation: float, degrees_of_freedom: int) -> float:
-    remainder = 1 - correlation**2
-    t = abs(correlation) * sqrt(degrees_of_freedom / remainder) if remainder > 0 else inf
-    return 2 * float(stdtr(degrees_of_freedom, -t))
-
-
-def _slope(table: pl.DataFrame) -> float:
-    place = pl.col("place")
-    slope: float | None = table.select(
-        (place * pl.col("residual")).sum() / (place * place).sum()
-    ).item()
-    return slope or 0.0
-
-
-def _span(runs: pl.DataFrame) -> float:
-    order = pl.col("order")
-    span: float | None = runs.select(order.max() - order.min()).item()
-    return span or 0.0
 
 
 # Ours: a step of this share of a time hides differences that a study is made to see.
@@ -134,7 +118,15 @@ def coarse_times(
     `clock_steps` has the `step` of the clock in seconds by `run`, where it is known; `metric` is
     the one that a study is about.
     """
-    names = _times(finished.columns, metric)
+    # What a user calls a time may be a factor. Waiting for data takes no time where they are in
+    # memory; that is no matter of the clock.
+    names = [
+        known.name
+        for known in map(metric_of, finished.columns)
+        if known.unit == "s"
+        and (known.kind is Kind.SPEED or known.name == metric)
+        and known.name != "data_seconds"
+    ]
     return [*_timed_in_steps(finished, names), *_near_the_clock(finished, clock_steps, names)]
 
 
@@ -159,13 +151,10 @@ def step_of(values: Sequence[float]) -> float | None:
 
 def _timed_in_steps(finished: pl.DataFrame, names: Sequence[str]) -> Iterator[CoarseTime]:
     for name in names:
-        values = finished.group_by("scenario").agg(pl.col(name).mean())[name].drop_nulls()
-        shortest = values.filter(values > 0).min()
+        means = finished.group_by("scenario").agg(pl.col(name).mean())
+        shortest = means.filter(pl.col(name) > 0).select(pl.col(name).min()).item()
         step = step_of(finished[name].drop_nulls().to_list())
-        if step is None or not isinstance(shortest, float):
-            continue
-        percent = 100 * step / shortest
-        if percent > STEP_PERCENT:
+        if step and shortest and (percent := 100 * step / shortest) > STEP_PERCENT:
             yield CoarseTime(name, step, percent)
 
 
@@ -178,15 +167,3 @@ def _near_the_clock(
         share = worst.item()
         if share is not None and 100 * share > STEP_PERCENT:
             yield CoarseTime(name, None, 100 * share)
-
-
-def _times(columns: Sequence[str], metric: str | None) -> list[str]:
-    """The columns that say how fast runs were, in seconds; what a user calls so may be a factor."""
-    # Waiting for data takes no time where they are in memory; that is no matter of the clock.
-    return [
-        known.name
-        for known in map(metric_of, columns)
-        if known.unit == "s"
-        and (known.kind is Kind.SPEED or known.name == metric)
-        and known.name != "data_seconds"
-    ]

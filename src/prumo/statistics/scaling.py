@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.optimize import least_squares
 
-from prumo.errors import InputError
-from prumo.statistics.interval import DEFAULT_CONFIDENCE, t_quantile
+from prumo.statistics.interval import DEFAULT_CONFIDENCE, LARGEST_LOG, t_quantile
 from prumo.statistics.summary import varying
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ FEWEST_LEVELS = 3
 SUBSTANTIAL_AICC = 2.0
 # A law that meets all levels exactly has no logarithm of its residuals: stop at rounding errors.
 LEAST_SQUARES = 1e-20
-# Three levels that lie close together have ends of intervals that are no numbers any more.
-LARGEST_LOGARITHM = 700.0
 # A seed is a number and no size.
 NOT_SIZES = frozenset({"seed"})
 
@@ -52,8 +49,7 @@ class Law(StrEnum):
     SHARED = "shared"
 
 
-@dataclass(frozen=True)
-class Constant:
+class Constant(NamedTuple):
     """A constant of a law with its interval."""
 
     value: float
@@ -90,16 +86,6 @@ class ScalingFit:
             for law, above in self.aicc_above_best.items()
             if law is not self.law and above < SUBSTANTIAL_AICC
         ]
-
-    def at(self, size: float) -> float:
-        """The metric at a size between the measured ones; beyond them nobody knows the law."""
-        if not self.levels[0] <= size <= self.levels[-1]:
-            raise InputError(
-                f"{self.factor} was measured from {self.levels[0]:g} to {self.levels[-1]:g}; what "
-                f"{self.metric} is at {size:g} cannot be told from these runs"
-            )
-        constants = np.array([self.start.value, self.slope.value])
-        return float(_law_values(self.law, constants, np.array([size]))[0])
 
 
 def scaling_fits(
@@ -178,8 +164,8 @@ class _Fitted:
         halves = t_quantile(confidence, degrees_of_freedom) * np.sqrt(np.diag(covariance))
         ends = np.stack([self.found - halves, self.found, self.found + halves])
         if self.law is Law.POWER:
-            # Its first constant is fitted as a logarithm.
-            ends[:, 0] = np.exp(np.clip(ends[:, 0], -LARGEST_LOGARITHM, LARGEST_LOGARITHM))
+            # Its first constant is fitted as a logarithm; few levels leave its ends far out.
+            ends[:, 0] = np.exp(np.clip(ends[:, 0], -LARGEST_LOG, LARGEST_LOG))
         (low, slope_low), (value, slope), (high, slope_high) = ends.tolist()
         return Constant(value, low, high), Constant(slope, slope_low, slope_high)
 
@@ -200,18 +186,6 @@ def _fitted(law: Law, x: Array, y: Array) -> _Fitted:
     found = least_squares(residuals, begin, x_scale=np.abs(begin) + np.finfo(float).tiny).x
     values = matrix @ found
     return _Fitted(law, found, matrix / values[:, None], float(np.sum((_log(values) - logs) ** 2)))
-
-
-def _law_values(law: Law, constants: Array, x: Array) -> Array:
-    start, slope = constants
-    match law:
-        case Law.POWER:
-            values = start * x**slope
-        case Law.LINE:
-            values = start + slope * x
-        case Law.SHARED:
-            values = start + slope / x
-    return np.asarray(values)
 
 
 def _log(values: Array) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import polars as pl
+from scipy.special import stdtrit
 
 from prumo.results.columns import STATISTICS
 from prumo.statistics.interval import (
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from prumo.results.record import Spread
 
-
-if TYPE_CHECKING:
     Spreads = Mapping[str, Mapping[str, Spread]]
 
 WHOLE_PERCENT = 100.0
@@ -49,13 +48,14 @@ def summarise(
     the mean of a published summary has the n and the standard deviation that were published with
     it, and no median.
     """
+    names = {"metric": pl.String(), "unit": pl.String()}
+    levels = {factor: runs.schema[factor] for factor in factors}
+    empty = pl.DataFrame(schema={"scenario": pl.String(), **levels, **names, **STATISTICS})
     finished = runs.filter(pl.col("verdict") == "finished")
     tables = [
         _summarise_metric(finished, factors, metric, confidence, spreads) for metric in metrics
     ]
-    if not tables:
-        return pl.DataFrame(schema=_schema(runs, factors))
-    return pl.concat(tables)
+    return pl.concat(tables) if tables else empty
 
 
 def _summarise_metric(
@@ -82,13 +82,16 @@ def _summarise_metric(
         maximum=value.max(),
     )
     table = _with_published(table, metric, spreads)
-    half_width = _half_width(table, confidence)
+    quantile = pl.Series(stdtrit(table["n"].to_numpy() - 1, 0.5 + confidence / 2))
+    half_width = quantile * table["standard_deviation"] / table["n"].sqrt()
+    high, highest = pl.col("mean") + half_width, pl.max_horizontal("mean", WHOLE_PERCENT)
     known = metric_of(metric)
     return table.with_columns(
         pl.lit(metric).alias("metric"),
         pl.lit(known.unit).alias("unit"),
         _low(half_width, confidence, is_amount=known.is_amount).alias("ci_low"),
-        _high(half_width, is_share=known.is_share).alias("ci_high"),
+        # Rounding may take a mean of samples above the whole, and an interval holds its mean.
+        (high.clip(upper_bound=highest) if known.is_share else high).alias("ci_high"),
         *_bootstrap(scenarios.agg(value)[metric], confidence),
     ).select("scenario", *factors, "metric", "unit", *STATISTICS)
 
@@ -115,17 +118,6 @@ def _with_published(table: pl.DataFrame, metric: str, spreads: Spreads) -> pl.Da
     )
 
 
-def _half_width(table: pl.DataFrame, confidence: float) -> pl.Series:
-    quantiles = {n: t_quantile(confidence, n - 1) for n in set(table["n"]) if n > 1}
-    return pl.Series(
-        [
-            None if deviation is None else quantiles[n] * deviation / n**0.5
-            for n, deviation in zip(table["n"], table["standard_deviation"], strict=True)
-        ],
-        dtype=pl.Float64,
-    )
-
-
 def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Expr:
     low = pl.col("mean") - half_width
     if not is_amount:
@@ -139,31 +131,17 @@ def _low(half_width: pl.Series, confidence: float, *, is_amount: bool) -> pl.Exp
     )
 
 
-def _high(half_width: pl.Series, *, is_share: bool) -> pl.Expr:
-    high = pl.col("mean") + half_width
-    # Rounding may take a mean of samples above the whole, and an interval holds its mean.
-    return high.clip(upper_bound=pl.max_horizontal("mean", WHOLE_PERCENT)) if is_share else high
-
-
-def _bootstrap(values: pl.Series, confidence: float) -> tuple[pl.Series, pl.Series]:
+def _bootstrap(values: pl.Series, confidence: float) -> pl.DataFrame:
     ends = [
         bootstrap_interval(several, lambda resamples: resamples.mean(axis=-1), confidence)
         if len(several) >= BOOTSTRAP_MINIMUM_VALUES
         else None
         for several in values
     ]
-    lows, highs = zip(*(pair or (None, None) for pair in ends), strict=True) if ends else ((), ())
-    return (
-        pl.Series("bootstrap_low", lows, pl.Float64),
-        pl.Series("bootstrap_high", highs, pl.Float64),
+    names = ("bootstrap_low", "bootstrap_high")
+    return pl.DataFrame(
+        [pair or (None, None) for pair in ends], dict.fromkeys(names, pl.Float64), orient="row"
     )
-
-
-def _schema(runs: pl.DataFrame, factors: Sequence[str]) -> pl.Schema:
-    names = ("scenario", "metric", "unit")
-    scenario, metric, unit = ((name, pl.String()) for name in names)
-    levels = ((factor, runs.schema[factor]) for factor in factors)
-    return pl.Schema([scenario, *levels, metric, unit, *STATISTICS.items()])
 
 
 @dataclass(frozen=True)
@@ -199,10 +177,7 @@ def varying(table: pl.DataFrame, factors: Sequence[str]) -> list[str]:
 def is_balanced(summary: pl.DataFrame, factors: Sequence[str], metric: str) -> bool:
     """Whether every combination has figures, so that level means compare like with like."""
     table = summary.filter(pl.col("metric") == metric)
-    combinations = 1
-    for factor in factors:
-        combinations *= table[factor].n_unique()
-    return table.height == combinations
+    return table.height == prod(table[factor].n_unique() for factor in factors)
 
 
 def mean_of_means(scenarios: pl.DataFrame, confidence: float) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -56,9 +56,9 @@ class Convergence:
     """Scenarios of which no run reached the target."""
     sometimes: tuple[str, ...]
     """Scenarios of which some runs reached it and others did not."""
-    short: tuple[str, ...] = ()
+    short: tuple[str, ...]
     """Scenarios left out, since their runs have too few steps."""
-    silent: tuple[str, ...] = ()
+    silent: tuple[str, ...]
     """Scenarios left out, since their runs reported no loss."""
 
 
@@ -89,17 +89,11 @@ def convergences(
     finished = runs.filter(pl.col("verdict") == "finished")
     task = [name for name in TASK_FACTORS if name in factors]
     groups = finished.group_by(task, maintain_order=True) if task else [((), finished)]
-    found = []
-    for levels, group in groups:
-        told = group.filter(pl.col("run").is_in(losses.table["run"].unique().to_list()))
-        learning = told.filter(~pl.col("run").is_in(list(losses.short)))
-        target = _target(learning, losses.table)
-        if target is not None:
-            shared = dict(zip(task, levels, strict=True))
-            compared = _convergence(learning, factors, losses, shared, target, confidence)
-            short, silent = _lost(told, learning), _lost(group, told)
-            found.append(replace(compared, short=short, silent=silent))
-    return found
+    found = [
+        _convergence(group, factors, losses, dict(zip(task, levels, strict=True)), confidence)
+        for levels, group in groups
+    ]
+    return [convergence for convergence in found if convergence is not None]
 
 
 def _lost(runs: pl.DataFrame, rest: pl.DataFrame) -> tuple[str, ...]:
@@ -121,14 +115,18 @@ def _target(runs: pl.DataFrame, losses: pl.DataFrame) -> float | None:
     return float(scenarios.select(pl.col("best").max()).item())
 
 
-def _convergence(  # noqa: PLR0913 (what is compared, in which terms, and how surely)
-    runs: pl.DataFrame,
+def _convergence(
+    finished: pl.DataFrame,
     factors: Sequence[str],
     losses: Losses,
     task: Mapping[str, Any],
-    target: float,
     confidence: float,
-) -> Convergence:
+) -> Convergence | None:
+    told = finished.filter(pl.col("run").is_in(losses.table["run"].unique().to_list()))
+    runs = told.filter(~pl.col("run").is_in(list(losses.short)))
+    target = _target(runs, losses.table)
+    if target is None:
+        return None
     place = f"{losses.unit}s_to_loss"
     reached = (
         losses.table.filter(pl.col("loss") <= target)
@@ -148,6 +146,8 @@ def _convergence(  # noqa: PLR0913 (what is compared, in which terms, and how su
         summary=summarise(table, factors, [place, "seconds_to_loss", *costs], confidence),
         never=tuple(missed.filter(~pl.col("reached"))["scenario"]),
         sometimes=tuple(missed.filter("reached")["scenario"]),
+        short=_lost(told, runs),
+        silent=_lost(finished, told),
     )
 
 
@@ -245,8 +245,8 @@ class ScenarioProfile:
 
     scenario: str
     steps: int
-    operations: tuple[OperationTotal, ...]
     shares: dict[OperationKind, float]
+    operations: tuple[OperationTotal, ...]
     functions: tuple[FunctionTotal, ...] = ()
     """What perf saw inside the operations, the longest first; empty where it was missing."""
 
@@ -276,7 +276,7 @@ def scenario_profile(scenario: str, profiles: Sequence[Profile]) -> ScenarioProf
         OperationTotal(name, operation_kind(name), calls / steps, seconds / steps, seconds / total)
         for name, (calls, seconds) in sorted(totals.items(), key=lambda item: -item[1][1])
     )
-    return ScenarioProfile(scenario, steps, operations, _shares(operations), _functions(profiles))
+    return ScenarioProfile(scenario, steps, _shares(operations), operations, _functions(profiles))
 
 
 def _functions(profiles: Sequence[Profile]) -> tuple[FunctionTotal, ...]:

@@ -53,7 +53,7 @@ def variation(
     """
     value = pl.col(metric)
     table = runs.filter((pl.col("verdict") == "finished") & value.is_not_null() & value.is_finite())
-    wanted = is_multiplied(metric) if logarithmic is None else logarithmic
+    wanted = metric_of(metric).unit not in {"", "%"} if logarithmic is None else logarithmic
     is_logarithmic = wanted and bool(table.select((value > 0).all()).item())
     if is_logarithmic:
         table = table.with_columns(value.log())
@@ -62,10 +62,8 @@ def variation(
     if obstacle is not None:
         return Variation(metric, is_logarithmic, findings=(Finding(obstacle),))
     found = _allotted(cells_of(table, names, metric), metric)
-    if is_logarithmic:
-        scale = FindingKind.LOGARITHMS
-    else:
-        scale = FindingKind.NO_LOGARITHMS if wanted else FindingKind.AS_THEY_ARE
+    unscaled = FindingKind.NO_LOGARITHMS if wanted else FindingKind.AS_THEY_ARE
+    scale = FindingKind.LOGARITHMS if is_logarithmic else unscaled
     findings = (Finding(scale), *found.findings)
     return replace(found, is_logarithmic=is_logarithmic, findings=findings)
 
@@ -145,13 +143,10 @@ def _spread(groups: Sequence[NDArray[np.float64]]) -> float | None:
     if len(repeated) < 2:  # noqa: PLR2004 (a pair)
         return None
     # Values of a coarse clock may all be equally far from their medians: the test has no answer.
-    if all(_is_even(np.abs(group - np.median(group))) for group in repeated):
+    distances = [np.abs(group - np.median(group)) for group in repeated]
+    if all(np.ptp(several) <= RESIDUAL_ROUNDING * several.max() for several in distances):
         return None
     return float(levene(*repeated, center="median").pvalue)
-
-
-def _is_even(distances: NDArray[np.float64]) -> bool:
-    return bool(np.ptp(distances) <= RESIDUAL_ROUNDING * distances.max())
 
 
 class Source(StrEnum):
@@ -188,66 +183,48 @@ class Variation:
     """Whether logarithms were analysed, so that effects multiply."""
     rows: tuple[VariationRow, ...] = ()
     """Factors, interactions, what they leave between combinations, error."""
-    total_degrees_of_freedom: int = 0
-    total_sum_of_squares: float = 0.0
     residuals: ResidualCheck | None = None
     """None where nothing is left to check."""
     findings: tuple[Finding, ...] = ()
     """What a reader must know to read the table, or why there is none."""
 
 
-def is_multiplied(metric: str) -> bool:
-    """Whether a metric is a time, a rate, a size or money, which factors multiply."""
-    return metric_of(metric).unit not in {"", "%"}
-
-
 def _allotted(cells: Cells, metric: str) -> Variation:
     support = supported(cells)
     total = cells.squares_total
     fit = fitted(cells, support.terms)
-    error = _error(cells, fit, total)
+
+    def row(source: Source, degrees: int, squares: float, term: Term = ()) -> VariationRow:
+        return VariationRow(source, term, degrees, squares, squares / total)
+
     rows = [
-        VariationRow(
-            Source.FACTOR if len(found.term) == 1 else Source.INTERACTION,
-            found.term,
-            found.degrees_of_freedom,
-            found.squares,
-            found.squares / total,
-        )
-        for found in fit.terms
+        row(Source.FACTOR if len(term) == 1 else Source.INTERACTION, degrees, squares, term)
+        for term, (degrees, squares) in fit.terms.items()
     ]
-    if cells.degrees_within and fit.degrees_left:
-        rows.append(_row(Source.OTHER, fit.degrees_left, fit.squares_left, total))
-    is_noisy = error is not None and error.share > ROUNDING
-    if error is not None:
-        rows = [*(_tested(row, error) for row in rows), error] if is_noisy else [*rows, error]
-    residuals = check_residuals(_residuals(cells, fit)) if is_noisy else None
+    # Error is what runs of a combination differ by; without any, what no term explains.
+    error, residuals = None, [fit.residuals]
+    if cells.degrees_within:
+        if fit.degrees_left:
+            rows.append(row(Source.OTHER, fit.degrees_left, fit.squares_left))
+        error = row(Source.ERROR, cells.degrees_within, cells.squares_within)
+        residuals = [several for several in cells.deviations if len(several) > 1]
+    elif fit.degrees_left:
+        error = row(Source.ERROR, fit.degrees_left, fit.squares_left)
+    check = None
+    if error is not None and error.share > ROUNDING:
+        rows = [_tested(one, error) for one in rows]
+        check = check_residuals(residuals)
+    rows += [error] if error is not None else []
     return Variation(
         metric=metric,
         rows=tuple(rows),
-        total_degrees_of_freedom=int(cells.counts.sum()) - 1,
-        total_sum_of_squares=total,
-        residuals=residuals,
+        residuals=check,
         findings=(
             *_design_findings(cells, support, fit),
-            *_share_findings(sum(row.share for row in rows)),
-            *(_exact_findings(cells) if error is not None and not is_noisy else ()),
-            *(residuals.findings() if residuals else ()),
+            *_share_findings(rows, cells, is_exact=error is not None and check is None),
+            *(check.findings() if check else ()),
         ),
     )
-
-
-def _error(cells: Cells, fit: Fit, total: float) -> VariationRow | None:
-    """The differences between runs of a combination; without any, what no term explains."""
-    if cells.degrees_within:
-        return _row(Source.ERROR, cells.degrees_within, cells.squares_within, total)
-    if fit.degrees_left:
-        return _row(Source.ERROR, fit.degrees_left, fit.squares_left, total)
-    return None
-
-
-def _row(source: Source, degrees_of_freedom: int, squares: float, total: float) -> VariationRow:
-    return VariationRow(source, (), degrees_of_freedom, squares, squares / total)
 
 
 def _tested(row: VariationRow, error: VariationRow) -> VariationRow:
@@ -255,12 +232,6 @@ def _tested(row: VariationRow, error: VariationRow) -> VariationRow:
     f = mean_square / (error.sum_of_squares / error.degrees_of_freedom)
     p_value = float(fdtrc(row.degrees_of_freedom, error.degrees_of_freedom, f))
     return replace(row, f=f, p_value=p_value)
-
-
-def _residuals(cells: Cells, fit: Fit) -> list[NDArray[np.float64]]:
-    if cells.degrees_within:
-        return [deviations for deviations in cells.deviations if len(deviations) > 1]
-    return [fit.residuals]
 
 
 def _obstacle(table: pl.DataFrame, factors: Sequence[str], metric: str) -> FindingKind | None:
@@ -278,15 +249,6 @@ def _design_findings(cells: Cells, support: Support, fit: Fit) -> Iterator[Findi
     """Which effects the measured combinations can separate, and which they cannot."""
     if support.aliased:
         yield Finding(FindingKind.ALIASED, {"factors": tuple(support.aliased)})
-    yield from _missing_interactions(support)
-    if cells.degrees_within:
-        return
-    yield Finding(
-        FindingKind.INTERACTIONS_AS_ERROR if fit.degrees_left else FindingKind.NO_ERROR_LEFT
-    )
-
-
-def _missing_interactions(support: Support) -> Iterator[Finding]:
     has_interactions = any(len(term) > 1 for term in support.terms)
     if support.is_confounded:
         yield Finding(
@@ -298,13 +260,18 @@ def _missing_interactions(support: Support) -> Iterator[Finding]:
         yield Finding(FindingKind.INCOMPLETE, {"terms": tuple(support.incomplete)})
     if support.is_cut:
         yield Finding(FindingKind.TOO_MANY_INTERACTIONS)
+    if not cells.degrees_within:
+        yield Finding(
+            FindingKind.INTERACTIONS_AS_ERROR if fit.degrees_left else FindingKind.NO_ERROR_LEFT
+        )
 
 
-def _share_findings(total_share: float) -> Iterator[Finding]:
+def _share_findings(
+    rows: Sequence[VariationRow], cells: Cells, *, is_exact: bool
+) -> Iterator[Finding]:
+    total_share = sum(row.share for row in rows)
     if abs(total_share - 1) > ROUNDED_SHARE:
         yield Finding(FindingKind.OVERLAPPING_SHARES, {"percent": 100 * total_share})
-
-
-def _exact_findings(cells: Cells) -> Iterator[Finding]:
-    """Why there are no tests where nothing is left as error."""
-    yield Finding(FindingKind.NO_SPREAD_WITHIN if cells.degrees_within else FindingKind.EXACT)
+    # Why there are no tests where nothing is left as error.
+    if is_exact:
+        yield Finding(FindingKind.NO_SPREAD_WITHIN if cells.degrees_within else FindingKind.EXACT)

@@ -1,7 +1,7 @@
 """The question: factors, levels, designs → scenarios → runs. Pure."""
 
 from prumo.errors import StudyError
-from prumo.study.command import Command, Invocation, Metrics, invocation_for
+from prumo.study.command import Command, invocation_for
 from prumo.study.model import Study, load
 from prumo.study.plan import Plan, fingerprint, plan_of, scenario_count
 from prumo.study.rule import Rule, RuleError
@@ -15,7 +15,7 @@ from prumo.study.scenario import (
     round_runs,
     scenario_name,
 )
-from prumo.study.section import CostSettings, Level, Machine, MeasureSettings
+from prumo.study.section import CostSettings, Level, MeasureSettings
 from prumo.study.training import Training
 from prumo.study.workload import Imported, Workload
 
@@ -24,11 +24,8 @@ __all__ = [
     "Command",
     "CostSettings",
     "Imported",
-    "Invocation",
     "Level",
-    "Machine",
     "MeasureSettings",
-    "Metrics",
     "Order",
     "Plan",
     "Rule",

@@ -243,12 +243,10 @@ class _Rows:
             return
         second = generator.randrange(len(self.rows))
         factor = generator.randrange(len(self.rows[0]))
-        old = self.rows[first], self.rows[second]
-        before = self._badness(old)
-        new = _exchanged(*old, factor)
-        self._replace((first, second), old, new)
-        if self._badness(new) > before:
-            self._replace((first, second), new, old)
+        before = self._badness(first, second)
+        self._swap(first, second, factor)
+        if self._badness(first, second) > before:
+            self._swap(first, second, factor)
         elif self._is_bad(second) and second not in self.bad:
             self.bad.append(second)
 
@@ -256,25 +254,14 @@ class _Rows:
         row = self.rows[index]
         return self._times[row] > 1 or not self._allowed(row)
 
-    def _badness(self, rows: tuple[Combination, Combination]) -> int:
+    def _badness(self, *indices: int) -> int:
+        rows = [self.rows[index] for index in indices]
         return sum(self._times[row] - 1 + 2 * (not self._allowed(row)) for row in rows)
 
-    def _replace(
-        self,
-        indices: tuple[int, int],
-        old: tuple[Combination, Combination],
-        new: tuple[Combination, Combination],
-    ) -> None:
-        self._times.subtract(old)
-        self._times.update(new)
-        for index, row in zip(indices, new, strict=True):
-            self.rows[index] = row
-
-
-def _exchanged(
-    first: Combination, second: Combination, factor: int
-) -> tuple[Combination, Combination]:
-    return (
-        (*first[:factor], second[factor], *first[factor + 1 :]),
-        (*second[:factor], first[factor], *second[factor + 1 :]),
-    )
+    def _swap(self, first: int, second: int, factor: int) -> None:
+        """Exchange the levels of a factor; a second time undoes it."""
+        one, other = self.rows[first], self.rows[second]
+        self._times.subtract((one, other))
+        self.rows[first] = (*one[:factor], other[factor], *one[factor + 1 :])
+        self.rows[second] = (*other[:factor], one[factor], *other[factor + 1 :])
+        self._times.update((self.rows[first], self.rows[second]))

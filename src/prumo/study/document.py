@@ -50,14 +50,19 @@ def read_document(text: str, file: Path | None, *, numbers_as_written: bool = Fa
     root = _composed(yaml, text, file)
     if root is None:
         raise StudyError("the file is empty", file=file)
-    reader = _Reader(yaml, _TEXT_SCALARS | (_NUMBERS if numbers_as_written else set()))
-    try:
-        data = reader.value(root, ())
-    except _RefusedError as error:
-        raise StudyError(str(error), file=file) from None
+    reader = _Reader(yaml, file, _TEXT_SCALARS | (_NUMBERS if numbers_as_written else set()))
+    data = reader.value(root, ())
     if reader.problems:
         raise study_error(reader.problems, reader.lines, file)
     return Document(data, reader.lines)
+
+
+def read_mapping(text: str, file: Path, *, numbers_as_written: bool = False) -> Document:
+    """Read a YAML text that should be a mapping of keys."""
+    document = read_document(text, file, numbers_as_written=numbers_as_written)
+    if not isinstance(document.data, dict):
+        raise StudyError(f"should be a mapping of keys, not {shown(document.data)}", file=file)
+    return document
 
 
 def _composed(yaml: YAML, text: str, file: Path | None) -> Node | None:
@@ -77,15 +82,12 @@ def _composed(yaml: YAML, text: str, file: Path | None) -> Node | None:
     return root
 
 
-class _RefusedError(Exception):
-    """The whole text is not worth reading further."""
-
-
 @dataclass
 class _Reader:
     """Turns nodes into data, keeping lines and problems on the way."""
 
     yaml: YAML
+    file: Path | None
     texts: set[str]
     """Tags of scalars whose text is their value."""
     lines: dict[KeyPath, int] = field(default_factory=dict)
@@ -94,9 +96,9 @@ class _Reader:
     def value(self, node: Node, path: KeyPath) -> object:
         self.lines.setdefault(path, node.start_mark.line + 1)
         if len(self.lines) > _MOST_NODES:
-            raise _RefusedError("is too large for a study")
+            raise StudyError("is too large for a study", file=self.file)
         if len(path) > _DEEPEST:
-            raise _RefusedError("is nested too deeply")
+            raise StudyError("is nested too deeply", file=self.file)
         if isinstance(node, ScalarNode):
             return self._scalar(node, path)
         if isinstance(node, SequenceNode) and node.tag == f"{_TAG}seq":
@@ -195,9 +197,8 @@ def read_section(
 
     `purpose` says what the file is for, as in "the claims".
     """
-    document = read_document(read_text(file, purpose), file, numbers_as_written=numbers_as_written)
-    if not isinstance(document.data, dict):
-        raise StudyError(f"should be a mapping of keys, not {shown(document.data)}", file=file)
+    text = read_text(file, purpose)
+    document = read_mapping(text, file, numbers_as_written=numbers_as_written)
     try:
         section = kind.model_validate(document.data)
     except ValidationError as error:
@@ -210,24 +211,15 @@ STARTER_KINDS: tuple[StarterKind, ...] = ("training", "command")
 
 
 def write_starter(path: Path, kind: StarterKind, *, replace: bool = False) -> None:
-    """Write a starter study that plans and runs as it is."""
+    """Write a starter study that plans and runs as it is, named after its file."""
+    template = files("prumo.study").joinpath("starters", f"{kind}.yaml").read_text("utf-8")
+    name = re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower()).strip("-._")[:100] or "study"
     try:
         with path.open("w" if replace else "x", encoding="utf-8") as stream:
-            stream.write(_starter(kind, _study_name(path)))
+            stream.write(template.replace("name: starter\n", f'name: "{name}"\n', 1))
     except FileExistsError:
         raise InputError(f"{path} is already there; --force replaces it") from None
     except FileNotFoundError:
         raise InputError(f"there is no folder {path.parent}") from None
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _starter(kind: StarterKind, name: str) -> str:
-    template = files("prumo.study").joinpath("starters", f"{kind}.yaml").read_text("utf-8")
-    return template.replace("name: starter\n", f'name: "{name}"\n', 1)
-
-
-def _study_name(path: Path) -> str:
-    """The file's name as a study may be called."""
-    name = re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower()).strip("-._")[:100]
-    return name or "study"

@@ -32,12 +32,11 @@ class Fractional(Design):
     def problems(self, space: Space) -> Iterator[Problem]:
         """Generators that name unknown factors, go in circles, or mix numbers of levels."""
         generators = self._generators(space)
-        found = list(_generator_problems(generators, space))
-        yield from found
-        if not found and _word_count(generators, space) > _MOST_WORDS:
-            found.append(Problem(("generators",), "too many generated factors"))
-            yield found[-1]
-        if not found:
+        if found := list(_generator_problems(generators, space)):
+            yield from found
+        elif prod(len(space.factors[generated]) for generated in generators) > _MOST_WORDS:
+            yield Problem(("generators",), "too many generated factors")
+        else:
             yield from super().problems(space)
 
     def remarks(self, space: Space) -> Iterator[str]:
@@ -51,13 +50,8 @@ class Fractional(Design):
 
     def resolution(self, space: Space) -> int | None:
         """The length of the shortest word of the defining relation; None if nothing varies."""
-        return min(
-            (
-                sum(1 for coefficient in word if coefficient)
-                for word in _words(self._generators(space), space)
-            ),
-            default=None,
-        )
+        words = _words(self._generators(space), space)
+        return min((sum(map(bool, word)) for word in words), default=None)
 
     def count(self, space: Space) -> int:
         """The product of the numbers of levels of the factors that are free."""
@@ -104,13 +98,8 @@ Equation = tuple[tuple[int, ...], int]
 def _equations(generators: Generators, space: Space) -> Iterator[Equation]:
     for generated, sources in generators.items():
         modulus = len(space.factors[generated])
-        yield (
-            tuple(
-                1 if name == generated else (-1 % modulus if name in sources else 0)
-                for name in space.factors
-            ),
-            modulus,
-        )
+        coefficients = dict.fromkeys(space.factors, 0) | dict.fromkeys(sources, -1 % modulus)
+        yield tuple((coefficients | {generated: 1}).values()), modulus
 
 
 def _solutions(
@@ -133,10 +122,6 @@ def _solutions(
             for coefficients, modulus in ending
         ):
             yield from _solutions(longer, counts, equations)
-
-
-def _word_count(generators: Generators, space: Space) -> int:
-    return prod(len(space.factors[generated]) for generated in generators)
 
 
 def _words(generators: Generators, space: Space) -> Iterator[tuple[int, ...]]:

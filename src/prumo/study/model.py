@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from prumo.errors import InputError, StudyError, did_you_mean
 from prumo.study.check import problems
 from prumo.study.design import Full, LatinHypercube, OneAtATime, RandomSample
-from prumo.study.document import read_document, read_text
+from prumo.study.document import read_mapping, read_text
 from prumo.study.fractional_design import Fractional
 from prumo.study.network import OwnNetwork, names_file, read_own_network
 from prumo.study.plan import parameter_levels, scenarios
@@ -37,7 +37,6 @@ from prumo.study.section import (
     Text,
     problems_of,
     refused,
-    shown,
     study_error,
     written_as,
 )
@@ -180,7 +179,11 @@ class Study(Section):
     @property
     def text(self) -> str:
         """The study as YAML, exactly as its author wrote it if there is a file."""
-        return self._origin.text or self._as_yaml()
+        if self._origin.text:
+            return self._origin.text
+        stream = io.StringIO()
+        YAML().dump(self.model_dump(mode="json", exclude_unset=True), stream)
+        return stream.getvalue()
 
     def scenarios(self) -> Iterator[Scenario]:
         """The scenarios in the order of the factors, made one at a time."""
@@ -239,11 +242,6 @@ class Study(Section):
         """An error at a place of this study."""
         return study_error([Problem(path, message)], self._origin.lines, self.source)
 
-    def _as_yaml(self) -> str:
-        stream = io.StringIO()
-        YAML().dump(self.model_dump(mode="json", exclude_unset=True), stream)
-        return stream.getvalue()
-
     @classmethod
     def _further_problems(
         cls, data: Mapping[str, Any], found: list[Problem], origin: Origin
@@ -265,9 +263,7 @@ def load(path: str | Path, networks: Mapping[str, Sequence[Any]] | None = None) 
     """
     file = Path(path)
     text = read_text(file, "a study")
-    document = read_document(text, file)
-    if not isinstance(document.data, dict):
-        raise StudyError(f"should be a mapping of keys, not {shown(document.data)}", file=file)
+    document = read_mapping(text, file)
     own = {name: OwnNetwork(name, tuple(layers)) for name, layers in (networks or {}).items()}
     origin = Origin(file, text, document.lines, own, reads_networks=networks is None)
     return Study.from_dict(document.data, origin)

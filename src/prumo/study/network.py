@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,9 @@ from prumo_worker.networks.definition import (
 from prumo_worker.networks.network import Layer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
-    from prumo.study.scenario import Scenario
-    from prumo.study.section import Level
     from prumo_worker.networks import Network
-    from prumo_worker.networks.network import Node
 
 # No other module can have this name, so none is hidden by a file called `numpy.py`.
 _MODULE = "prumo network"
@@ -39,7 +37,8 @@ _PROGRAM = ".py"
 _KEYS = ("description", "layers")
 _ANY_CLASSES = 2
 
-_IMAGE_SIZE, _CHANNELS, _CLASSES = 224, 3, 1000
+_USUAL_SHAPE = (224, 3, 1000)
+"""Image size, channels and classes of a network that the user defined."""
 
 
 def find_network(
@@ -50,13 +49,13 @@ def find_network(
 ) -> Network:
     """The network, for the images and classes that it was made for where none are given."""
     entry = CATALOG.get(name)
-    image_size = image_size or (entry.image_size if entry else _IMAGE_SIZE)
-    channels = channels or (entry.channels if entry else _CHANNELS)
-    classes = classes or (entry.classes if entry else _CLASSES)
+    usual = (entry.image_size, entry.channels, entry.classes) if entry else _USUAL_SHAPE
+    given = image_size, channels, classes
+    size, depth, count = (value or default for value, default in zip(given, usual, strict=True))
     if names_file(name):
-        return read_own_network(name, Path()).build(image_size, channels, classes)
+        return read_own_network(name, Path()).build(size, depth, count)
     try:
-        return network(name, image_size, channels, classes)
+        return network(name, size, depth, count)
     except NetworkError as error:
         raise InputError(str(error)) from None
 
@@ -68,7 +67,10 @@ def program_layers(text: str, file: Path) -> tuple[dict[str, Any], ...]:
     except StudyError:
         raise
     except (Exception, SystemExit) as error:
-        raise StudyError(_reason(error), file=file, line=_line(error, file)) from error
+        reason = f"its program failed with {type(error).__name__}: {error}"
+        if isinstance(error, NetworkError):
+            reason = str(error)
+        raise StudyError(reason, file=file, line=_line(error, file)) from error
     if first != second:
         raise StudyError(
             "`classes` can only be given to a layer as it is, as in Dense(classes): the data set "
@@ -88,26 +90,18 @@ def _layers(text: str, file: Path, classes: _Classes) -> tuple[dict[str, Any], .
         function = getattr(module, "layers", None)
         if not callable(function):
             raise StudyError("needs a function `layers(classes)` that yields layers", file=file)
-        return tuple(_document(layer, file) for layer in function(classes))
+        documents = []
+        for layer in function(classes):
+            if not isinstance(layer, Layer):
+                raise StudyError(f"`layers` gave {layer!r:.50}, which is not a Layer", file=file)
+            document = {
+                key: CLASSES if isinstance(value, _Classes) else value
+                for key, value in layer_document(layer).items()
+            }
+            documents.append(json.loads(json.dumps(document)))
+        return tuple(documents)
     finally:
         del sys.modules[_MODULE]
-
-
-def _document(layer: object, file: Path) -> dict[str, Any]:
-    if not isinstance(layer, Layer):
-        raise StudyError(f"`layers` gave {layer!r:.50}, which is not a Layer", file=file)
-    document = {
-        key: CLASSES if isinstance(value, _Classes) else value
-        for key, value in layer_document(layer).items()
-    }
-    plain: dict[str, Any] = json.loads(json.dumps(document))
-    return plain
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, NetworkError):
-        return str(error)
-    return f"its program failed with {type(error).__name__}: {error}"
 
 
 def _line(error: BaseException, file: Path) -> int | None:
@@ -135,16 +129,10 @@ class OwnNetwork:
         try:
             return network(self.name, image_size, channels, classes, self.layers)
         except NetworkError as error:
-            raise self._wrong(error) from None
+            raise self.located(error) from None
 
-    def check_layers(self) -> None:
-        """Refuse layers that are not well formed, whatever the image."""
-        try:
-            read_layers(self.layers, _ANY_CLASSES)
-        except NetworkError as error:
-            raise self._wrong(error) from None
-
-    def _wrong(self, error: NetworkError) -> StudyError:
+    def located(self, error: NetworkError) -> StudyError:
+        """The error with the file, and the line of its layer."""
         known = error.position is not None and self.lines
         line = self.lines[error.position or 0] if known else None
         return StudyError(str(error), file=self.file, line=line)
@@ -163,7 +151,11 @@ def read_own_network(name: str, folder: Path) -> OwnNetwork:
         own = OwnNetwork(name, program_layers(text, file), file)
     else:
         own = _from_yaml(name, text, file)
-    own.check_layers()
+    try:
+        # Well formed, whatever the image.
+        read_layers(own.layers, _ANY_CLASSES)
+    except NetworkError as error:
+        raise own.located(error) from None
     return own
 
 
@@ -190,6 +182,18 @@ def _from_yaml(name: str, text: str, file: Path) -> OwnNetwork:
 def network_account(net: Network) -> dict[str, Any]:
     """What there is to say of a network, layer by layer."""
     channels, image_size, _ = net.input_shape
+    layers = [
+        {
+            "name": node.name,
+            "operation": operation_name(type(node.operation)),
+            "settings": settings(node.operation),
+            "inputs": node.inputs,
+            "output_shape": node.output_shape,
+            "parameters": node.parameters,
+            "flops": node.flops,
+        }
+        for node in net.nodes
+    ]
     return {
         "name": net.name,
         "image_size": image_size,
@@ -198,20 +202,8 @@ def network_account(net: Network) -> dict[str, Any]:
         "parameters": net.parameters,
         "trained_parameters": net.trained_parameters,
         "flops": net.flops,
-        "auxiliary": {head.layer: head.weight for head in net.auxiliary},
-        "layers": [_layer_account(node) for node in net.nodes],
-    }
-
-
-def _layer_account(node: Node) -> dict[str, Any]:
-    return {
-        "name": node.name,
-        "operation": operation_name(type(node.operation)),
-        "settings": settings(node.operation),
-        "inputs": node.inputs,
-        "output_shape": node.output_shape,
-        "parameters": node.parameters,
-        "flops": node.flops,
+        "auxiliary": net.auxiliary,
+        "layers": layers,
     }
 
 
@@ -231,25 +223,33 @@ class Architecture:
         return f"{self.network} on {self.channels}x{size}x{size}, {self.classes} classes"
 
 
-def architectures(
-    scenarios: Iterable[Scenario], shape_of: Callable[[Mapping[str, Level]], tuple[int, int]]
-) -> dict[Architecture, tuple[str, ...]]:
-    """Every architecture of these trainings, with the frameworks that train it, in their order.
+Frameworks = Mapping[Architecture, Sequence[str]]
+"""Architectures, each with the frameworks that train it."""
 
-    `shape_of` finds from a scenario's parameters the channels and the classes of its data.
-    """
+
+def built(architecture: Architecture, own: OwnNetwork | None) -> Network:
+    """The network itself: of the user's own, or Prumo's."""
+    shape = architecture.image_size, architecture.channels, architecture.classes
+    return own.build(*shape) if own else network(architecture.network, *shape)
+
+
+def frameworks_of(
+    trainings: Iterable[tuple[Architecture, str]],
+) -> dict[Architecture, tuple[str, ...]]:
+    """Every architecture of these trainings with its frameworks, each once and in their order."""
     found: dict[Architecture, dict[str, None]] = {}
-    for scenario in scenarios:
-        parameters = scenario.parameters
-        channels, classes = shape_of(parameters)
-        architecture = Architecture(
-            network=str(parameters["network"]),
-            image_size=int(parameters["image_size"]),
-            channels=channels,
-            classes=classes,
-        )
-        found.setdefault(architecture, {})[str(parameters["framework"])] = None
+    for architecture, framework in trainings:
+        found.setdefault(architecture, {})[framework] = None
     return {architecture: tuple(frameworks) for architecture, frameworks in found.items()}
+
+
+def compared_frameworks(planned: Frameworks, trained: Frameworks) -> Frameworks:
+    """The planned architectures that, with what was trained before, several frameworks train."""
+    together = {
+        architecture: tuple(dict.fromkeys([*frameworks, *trained.get(architecture, ())]))
+        for architecture, frameworks in planned.items()
+    }
+    return {architecture: names for architecture, names in together.items() if len(names) > 1}
 
 
 class _Classes(int):

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from prumo.study.section import KeyPath, Level, Section
 
 
-_FINGERPRINT_DIGITS = 16
-
 MACHINE_NAMES = ("machine", "environment")
 """The parameters that name the machine of a run."""
 
@@ -60,19 +58,14 @@ def plan_of(study: Study) -> Plan:
 
 def scenarios(study: Study) -> Iterator[Scenario]:
     """The study's scenarios in the order of its factors, numbered from 1."""
-    space = Space(study.factors)
     selection = _Selection(study)
-    names = tuple(study.factors)
-    levels = tuple(study.factors.values())
     try:
-        combinations = study.design.combinations(space, selection.allows)
+        combinations = study.design.combinations(Space(study.factors), selection.allows)
     except DesignError as error:
         raise study.error(("design", "size"), str(error)) from None
     for number, combination in enumerate(combinations, start=1):
-        factors = {
-            name: known[position]
-            for name, known, position in zip(names, levels, combination, strict=True)
-        }
+        positions = zip(study.factors.items(), combination, strict=True)
+        factors = {name: levels[position] for (name, levels), position in positions}
         yield Scenario(number, factors, selection.parameters(combination))
 
 
@@ -118,7 +111,7 @@ def fingerprint(study: Study, scenario: Scenario) -> str:
         "conditions": conditions,
     }
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:_FINGERPRINT_DIGITS]
+    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 def check_value(parameters: type[Section], name: str, level: Level) -> None:
@@ -137,7 +130,11 @@ def names_machine(study: Study, name: str) -> bool:
 def constants(study: Study) -> dict[str, Level]:
     """The parameters that are the same in every scenario."""
     parameters = study.workload.parameters
-    values = _defaults(parameters) if parameters else {}
+    values: dict[str, Level] = {
+        name: field.default
+        for name, field in (parameters.model_fields if parameters else {}).items()
+        if not field.is_required() and field.default is not None
+    }
     for name, level in [*values.items(), *study.fixed.items()]:
         values |= contribution(study, name, level)
     return values
@@ -172,17 +169,6 @@ def parameter_levels(study: Study) -> dict[str, tuple[Level, ...]]:
     return {name: tuple(values) for name, values in levels.items()}
 
 
-def factors_behind(study: Study, parameters: Collection[str]) -> list[str]:
-    """The factors on which any of these parameters depends."""
-    return [
-        name
-        for name, levels in study.factors.items()
-        if any(
-            not contribution(study, name, level).keys().isdisjoint(parameters) for level in levels
-        )
-    ]
-
-
 def is_given(study: Study, name: str) -> bool:
     """Whether the study itself gives a value to this parameter."""
     return name in study.factors or name in study.fixed
@@ -210,15 +196,6 @@ def _typed(study: Study, name: str, level: Level) -> Level:
     return value
 
 
-def _defaults(parameters: type[Section]) -> dict[str, Level]:
-    """The parameters that have a value even when the study gives none."""
-    return {
-        name: field.default
-        for name, field in parameters.model_fields.items()
-        if not field.is_required() and field.default is not None
-    }
-
-
 @cache
 def _adapter(parameters: type[Section], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(get_type_hints(parameters, include_extras=True)[name])
@@ -231,29 +208,33 @@ class _Selection:
         self._only = [Rule.parse(source, study) for source in study.only]
         self._exclude = [Rule.parse(source, study) for source in study.exclude]
         self._constants = constants(study)
-        self._contributions = [
-            [contribution(study, name, level) for level in levels]
+        self._contributions = {
+            name: [contribution(study, name, level) for level in levels]
             for name, levels in study.factors.items()
-        ]
-        self._counts = {name: len(levels) for name, levels in study.factors.items()}
+        }
         looked_at = {name for rule in (*self._only, *self._exclude) for name in rule.names}
         self.has_rules = bool(self._only or self._exclude)
-        self.needs = factors_behind(study, looked_at)
+        self.needs = [
+            name
+            for name, levels in self._contributions.items()
+            if not all(looked_at.isdisjoint(level) for level in levels)
+        ]
+        """The factors on which the rules depend."""
 
     def allows(self, combination: Combination) -> bool:
         return not self.has_rules or self._keeps(self.parameters(combination))
 
     def parameters(self, combination: Sequence[int]) -> dict[str, Level]:
         values = self._constants.copy()
-        for levels, position in zip(self._contributions, combination, strict=True):
+        for levels, position in zip(self._contributions.values(), combination, strict=True):
             values.update(levels[position])
         return values
 
     def projected(self, factors: Collection[str]) -> Iterator[dict[str, Level]]:
         """Allowed parameters, with only these factors and those of the rules varied."""
         ranges = [
-            range(count if name in factors or name in self.needs else 1)
-            for name, count in self._counts.items()
+            range(len(levels) if name in factors or name in self.needs else 1)
+            for name, levels in self._contributions.items()
         ]
         for combination in product(*ranges):
             values = self.parameters(combination)

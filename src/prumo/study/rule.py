@@ -36,7 +36,6 @@ _ORDERINGS: dict[type[ast.cmpop], tuple[str, Callable[[float, float], bool]]] = 
     ast.Gt: (">", operator.gt),
     ast.GtE: (">=", operator.ge),
 }
-_WORDS_FOR_TRUTH = {"true": True, "false": False}
 
 
 class RuleError(InputError):
@@ -118,19 +117,16 @@ class _Reader:
         )
 
     def _wanted_levels(self, name: str, choice: object) -> tuple[Level, ...]:
-        known = self._known_levels(name)
+        if name not in self._levels:
+            raise RuleError(f"no such parameter '{name}'; {did_you_mean(name, self._levels)}")
+        self.names.add(name)
+        known = self._levels[name]
         wanted = tuple(choice) if isinstance(choice, list | tuple) else (choice,)
         for level in wanted:
             if not any(_same(level, other) for other in known):
                 hint = did_you_mean(str(level), map(str, known))
                 raise RuleError(f"{shown(level)} is not a level of {name}; {hint}")
         return wanted
-
-    def _known_levels(self, name: str) -> Sequence[Level]:
-        if name not in self._levels:
-            raise RuleError(f"no such parameter '{name}'; {did_you_mean(name, self._levels)}")
-        self.names.add(name)
-        return self._levels[name]
 
     def _comparisons(self, node: ast.Compare) -> Condition:
         """Read a chain: `1 < x <= 3` holds when each of its comparisons does."""
@@ -174,8 +170,8 @@ class _Reader:
             )
         if name in self._words:
             return _constant(name)
-        if name in _WORDS_FOR_TRUTH:
-            return _constant(_WORDS_FOR_TRUTH[name])
+        if name in {"true", "false"}:
+            return _constant(name == "true")
         hint = did_you_mean(name, [*self._levels, *self._words])
         raise RuleError(f"'{name}' is neither a parameter nor a level; {hint}")
 
@@ -211,20 +207,17 @@ def _comparison(left: _Operand, sign: ast.cmpop, right: _Operand) -> Condition:
 def _equality(left: _Operand, right: _Operand) -> Condition:
     if not left.kinds & right.kinds:
         raise RuleError(
-            f"`{left.text}` is {_either(left.kinds)} and `{right.text}` is {_either(right.kinds)}: "
-            "they are never equal"
+            f"`{left.text}` is {' or '.join(sorted(left.kinds))} and `{right.text}` is "
+            f"{' or '.join(sorted(right.kinds))}: they are never equal"
         )
     for one, other in ((left, right), (right, left)):
         constant = other.possible[0]
-        if one.is_parameter and not other.is_parameter and isinstance(constant, str):
-            _check_level(one, constant)
+        if not one.is_parameter or other.is_parameter or not isinstance(constant, str):
+            continue
+        if constant not in one.possible:
+            hint = did_you_mean(constant, map(str, one.possible))
+            raise RuleError(f"'{constant}' is not a level of {one.text}; {hint}")
     return lambda values: _same(left.value(values), right.value(values))
-
-
-def _check_level(parameter: _Operand, word: str) -> None:
-    if word not in parameter.possible:
-        hint = did_you_mean(word, map(str, parameter.possible))
-        raise RuleError(f"'{word}' is not a level of {parameter.text}; {hint}")
 
 
 def _constant(value: Level) -> _Operand:
@@ -235,10 +228,6 @@ def _kind(value: object) -> str:
     if isinstance(value, bool):
         return "true or false"
     return "text" if isinstance(value, str) else "a number"
-
-
-def _either(kinds: set[str]) -> str:
-    return " or ".join(sorted(kinds))
 
 
 def _same(one: object, other: object) -> bool:

@@ -19,7 +19,9 @@ from pydantic import (
     ModelWrapValidatorHandler,
     PlainValidator,
     ValidationError,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
+    WrapValidator,
     model_validator,
 )
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
@@ -94,28 +96,19 @@ def study_error(
 ) -> StudyError:
     """Make one error of all problems, in the order of the file's lines."""
     ordered = sorted(problems, key=lambda p: (_line(p.path, lines) or 0, dotted(p.path)))
-    errors = [
-        StudyError(
-            problem.message, file=file, line=_line(problem.path, lines), key=dotted(problem.path)
-        )
-        for problem in ordered
-    ]
-    first = ordered[0]
-    return StudyError(
-        first.message,
-        file=file,
-        line=_line(first.path, lines),
-        key=dotted(first.path),
-        others=errors[1:],
+    first, *others = (
+        StudyError(p.message, file=file, line=_line(p.path, lines), key=dotted(p.path))
+        for p in ordered
     )
+    first.others = tuple(others)
+    return first
 
 
 def problems_of(error: ValidationError) -> list[Problem]:
     """Put the findings of a typed model into words."""
-    details = error.errors()
     return [
         Problem(_path(detail), describe(detail))
-        for detail in details
+        for detail in error.errors()
         # A list whose items are all wrong is called empty too.
         if detail["type"] != "too_short" or not detail["input"]
     ]
@@ -159,10 +152,8 @@ def _path(detail: ErrorDetails) -> KeyPath:
 
 def _line(path: KeyPath, lines: Mapping[KeyPath, int]) -> int | None:
     """Take the line of a key, or that of the nearest key around it."""
-    for end in range(len(path), -1, -1):
-        if path[:end] in lines:
-            return lines[path[:end]]
-    return None
+    around = (path[:end] for end in range(len(path), -1, -1))
+    return next((lines[place] for place in around if place in lines), None)
 
 
 _LARGEST_INTEGER = 2**63 - 1
@@ -181,21 +172,16 @@ class Section(BaseModel):
         try:
             return handler(data)
         except ValidationError as error:
-            raise ValidationError.from_exception_data(
-                cls.__name__, [cls._with_hint(detail) for detail in error.errors()]
-            ) from None
-
-    @classmethod
-    def _with_hint(cls, detail: ErrorDetails) -> InitErrorDetails:
-        kind, message, context = detail["type"], detail["msg"], detail.get("ctx")
-        if kind == "extra_forbidden" and len(detail["loc"]) == 1:
-            hint = did_you_mean(str(detail["loc"][0]), cls.model_fields)
-            kind, message, context = "unknown_key", "unknown key; {hint}", {"hint": hint}
-        return InitErrorDetails(
-            type=PydanticCustomError(kind, message, context),
-            loc=detail["loc"],
-            input=detail["input"],
-        )
+            found = error.errors()
+        details: list[InitErrorDetails] = []
+        for detail in found:
+            place, value = detail["loc"], detail["input"]
+            kind = PydanticCustomError(detail["type"], detail["msg"], detail.get("ctx"))
+            if detail["type"] == "extra_forbidden" and len(place) == 1:
+                hint = did_you_mean(str(place[0]), cls.model_fields)
+                kind = PydanticCustomError("unknown_key", "unknown key; {hint}", {"hint": hint})
+            details.append({"type": kind, "loc": place, "input": value})
+        raise ValidationError.from_exception_data(cls.__name__, details)
 
 
 def refused(reason: str) -> PydanticCustomError:
@@ -252,16 +238,13 @@ _LEAST_MEMORY_BYTES = 2**20
 _MOST_MEMORY_BYTES = 2**60
 
 
-def _no_truth(value: object) -> object:
+def _checked_size(value: object, handler: ValidatorFunctionWrapHandler) -> int:
     if isinstance(value, bool):
         raise refused("should be a size such as 4GiB")
-    return value
-
-
-def _checked_size(size: int) -> int:
+    size = int(handler(value))
     if not _LEAST_MEMORY_BYTES <= size <= _MOST_MEMORY_BYTES:
         raise refused("should be a size of 1MiB or more, such as 4GiB")
-    return int(size)
+    return size
 
 
 def _distinct(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -292,9 +275,7 @@ class MeasureSettings(Section):
         | None
     ) = None
     """CPU numbers that a run is bound to."""
-    memory_bytes: (
-        Annotated[ByteSize, BeforeValidator(_no_truth), AfterValidator(_checked_size)] | None
-    ) = None
+    memory_bytes: Annotated[ByteSize, WrapValidator(_checked_size)] | None = None
     """Memory cap of a run, in bytes or as `4GiB`."""
     profile: Truth = False
     """After the timed training, take a few steps more under the framework's profiler."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from prumo.errors import StudyError, did_you_mean
-from prumo.study.network import names_file
+from prumo.study.network import Architecture, built, names_file
 from prumo.study.plan import is_given, occurring, place
 from prumo.study.section import Device, Number, Problem, Section, Text, Truth, WholeNumber, refused
 from prumo.study.workload import SystemText, Workload
@@ -16,7 +16,7 @@ from prumo_worker.data import CATALOG, GENERATED
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.journal import TRAINING_METRICS
 from prumo_worker.networks import NAMES as NETWORKS
-from prumo_worker.networks import NetworkError, network
+from prumo_worker.networks import NetworkError
 from prumo_worker.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -32,14 +32,12 @@ _VERSION = re.compile(r"[0-9][0-9A-Za-z.+!_-]*")
 
 
 def _checked_version(version: str) -> str:
-    """Refuse what cannot be the version of a library."""
     if not _VERSION.fullmatch(version):
         raise refused(f"'{version}' is not a version such as 2.13.0")
     return version
 
 
 def _checked_framework(framework: str) -> str:
-    """Refuse a framework that is not known; `name` or `name@version`."""
     name, at, version = framework.partition("@")
     if name not in FRAMEWORKS:
         raise refused(f"unknown framework '{name}'; {did_you_mean(name, FRAMEWORKS)}")
@@ -224,10 +222,7 @@ def _shape_problems(study: Study) -> Iterator[Problem]:
         try:
             if case in reported:
                 continue
-            if own:
-                own.build(image_size, card.channels, card.classes)
-            else:
-                network(name, image_size, card.channels, card.classes)
+            built(Architecture(name, image_size, card.channels, card.classes), own)
         except NetworkError as error:
             reported.add(case)
             message = str(error)

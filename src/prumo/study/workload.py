@@ -16,7 +16,7 @@ from prumo.plugins import WORKLOADS
 from prumo.study.section import Section, Text, refused, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
     from pydantic.json_schema import JsonSchemaValue
@@ -134,21 +134,6 @@ class Imported(Workload):
     """Where the figures were published."""
 
 
-def load_workload(kind: str) -> type[Workload]:
-    """The plug-in of a kind; InputError where none is installed, PluginError where it is broken."""
-    workload = WORKLOADS.load(kind)
-    if isinstance(workload, type) and issubclass(workload, Workload):
-        return workload
-    raise PluginError(f"the workload '{kind}' is no subclass of prumo.study.workload.Workload")
-
-
-def _loadable() -> Iterator[type[Workload]]:
-    """Every kind whose plug-in loads; a broken one is an error only where a study names it."""
-    for kind in WORKLOADS.names():
-        with suppress(PluginError):
-            yield load_workload(kind)
-
-
 class _ByKind:
     """Tells Pydantic to read the section with the plug-in of its `kind`.
 
@@ -167,7 +152,12 @@ class _ByKind:
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         del schema
-        union: Any = reduce(or_, _loadable())
+        kinds: list[type[Workload]] = []
+        for kind in WORKLOADS.names():
+            # A broken plug-in is an error only where a study names it.
+            with suppress(PluginError):
+                kinds.append(WORKLOADS.load_class(kind, Workload))
+        union: Any = reduce(or_, kinds)
         return handler(TypeAdapter(Annotated[union, Field(discriminator="kind")]).core_schema)
 
 
@@ -187,4 +177,4 @@ def _read_by_kind(value: object, info: ValidationInfo) -> Workload:
         reason = refused(f"{shown(str(kind))} is not known; {hint}")
         detail = InitErrorDetails(type=reason, loc=("kind",), input=kind)
         raise ValidationError.from_exception_data("Workload", [detail])
-    return load_workload(kind).model_validate(value, context=info.context)
+    return WORKLOADS.load_class(kind, Workload).model_validate(value, context=info.context)

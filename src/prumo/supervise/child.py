@@ -17,11 +17,8 @@ def end(
 ) -> None:
     """Ask a process to end, wait, and kill what is left of it, also when the wait is interrupted.
 
-    Args:
-        process: the child.
-        seconds: how long to wait before it is killed.
-        number: the signal that asks it; None where it has been asked already.
-        group: Kill its children too. It must have been started as the leader of a group.
+    Without a signal it has been asked already. With `group` its children are killed too: it must
+    have been started as the leader of a group.
     """
     try:
         if number is not None:

@@ -9,8 +9,7 @@ import select
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
 
@@ -51,6 +50,8 @@ class Ending:
     survivors: int = 0
     """Processes that could not be killed: they belong to another user."""
     log_omitted_bytes: int = 0
+    control_group_kills: int = 0
+    """Processes that passed the cap of a control group; not the guard's to know."""
 
 
 class GuardedProcess:
@@ -63,6 +64,9 @@ class GuardedProcess:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
+        assert self._guard.stdin is not None  # noqa: S101 (asked for as a pipe)
+        assert self._guard.stdout is not None  # noqa: S101 (asked for as a pipe)
+        self._input, self._output = self._guard.stdin, self._guard.stdout
         self._report = b""
         self.ending: Ending | None = None
         self._send(json.dumps(asdict(order)))
@@ -70,12 +74,7 @@ class GuardedProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._input.close()
         self._output.close()
         self._guard.wait()
@@ -100,16 +99,6 @@ class GuardedProcess:
     def kill(self) -> None:
         """End the command and everything below it at once."""
         self._send("kill")
-
-    @property
-    def _input(self) -> IO[bytes]:
-        assert self._guard.stdin is not None  # noqa: S101 (asked for as a pipe)
-        return self._guard.stdin
-
-    @property
-    def _output(self) -> IO[bytes]:
-        assert self._guard.stdout is not None  # noqa: S101 (asked for as a pipe)
-        return self._guard.stdout
 
     def _send(self, line: str) -> None:
         with contextlib.suppress(BrokenPipeError):

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+
+@contextmanager
+def handled_by(handler: Callable[..., object], *numbers: signal.Signals) -> Iterator[None]:
+    """Have signals call the handler inside this block; only the main thread can, and others go on.
+
+    It is called with what the signal module hands over.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
 
 
 class Interruption:
@@ -20,20 +35,9 @@ class Interruption:
         os.set_blocking(self.wake, False)
         os.set_blocking(self._wake_write, False)
 
-    @contextmanager
-    def held_back(self) -> Iterator[None]:
+    def held_back(self) -> AbstractContextManager[None]:
         """Count requests instead of raising KeyboardInterrupt inside this block."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {
-            number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+        return handled_by(self._note, signal.SIGINT, signal.SIGTERM)
 
     def close(self) -> None:
         """Give the pipe back."""
@@ -42,27 +46,19 @@ class Interruption:
 
     def take(self) -> int:
         """How often a stop was asked for; makes `wake` quiet again."""
-        with contextlib.suppress(BlockingIOError):
+        with suppress(BlockingIOError):
             os.read(self.wake, 512)
         return self.requests
 
-    def _note(self, *_: Any) -> None:  # noqa: ANN401 (the signal module's own signature)
+    def _note(self, *_: object) -> None:
         self.requests += 1
         os.write(self._wake_write, b".")
 
 
-@contextmanager
-def sigterm_as_interrupt() -> Iterator[None]:
+def sigterm_as_interrupt() -> AbstractContextManager[None]:
     """Treat SIGTERM like Ctrl-C, so that `kill` ends a study as cleanly as a keyboard does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def interrupt(*_: Any) -> None:  # noqa: ANN401 (the signal module's own signature)
+    def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return handled_by(interrupt, signal.SIGTERM)

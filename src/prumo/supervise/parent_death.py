@@ -31,12 +31,8 @@ _USAGE, _NOT_STARTED = 2, 127
 def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> None:
     """Have the kernel send a signal to this process, also after an exec, when its parent ends.
 
-    The parent counts as ended when the thread that started this process ends.
-
-    Args:
-        parent: the parent's process number, by which one that ended before this call is
-            noticed. By default the parent of this moment.
-        death: the signal.
+    The parent counts as ended when the thread that started this process ends. By its number, a
+    parent that ended before this call is noticed.
     """
     if sys.platform != "linux":
         return
@@ -49,10 +45,8 @@ def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SI
 def dies_with_parent(command: Sequence[str], *, group: bool = False) -> list[str]:
     """The command, wrapped so that it ends with the process that calls this and starts it.
 
-    Args:
-        command: the words.
-        group: Kill its children too. The process must then be started as the leader of a group
-            (`process_group=0` or `start_new_session=True`).
+    With `group` its children are killed too: it must then be started as the leader of a group
+    (`process_group=0` or `start_new_session=True`).
     """
     # By its path: no site-packages to look through, and no PYTHONPATH that could mislead.
     script = [sys.executable, "-I", "-S", str(Path(__file__).absolute())]
@@ -71,25 +65,17 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write("usage: parent_death [--parent PID] [--group] COMMAND...\n")
         return _USAGE
     if group:
-        return _run_in_group(command, parent)
+        signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+        # An interrupt is the command's to handle; unlike SIG_IGN, a handler is not inherited by it.
+        signal.signal(signal.SIGINT, lambda *_: None)
     die_with_parent(parent)
+    if group:
+        return subprocess.call(command, close_fds=False)
     try:
         os.execvp(command[0], command)  # noqa: S606 (without a shell, as wanted)
     except OSError as error:
         sys.stderr.write(f"cannot start {command[0]}: {error.strerror}\n")
         return _NOT_STARTED
-
-
-def _run_in_group(command: Sequence[str], parent: int | None) -> int:
-    signal.signal(signal.SIGTERM, _kill_group)
-    # An interrupt is the command's to handle; a handler, unlike SIG_IGN, is not inherited by it.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    die_with_parent(parent)
-    return subprocess.call(command, close_fds=False)
-
-
-def _kill_group(*_: object) -> None:
-    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,9 @@ def main() -> None:
         line = controller.readline()
     if not line.endswith(b"\n"):
         return
-    become_subreaper()
+    if sys.platform == "linux":
+        # Processes whose parent died become children of this one, so that none escapes.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         ending = Watch(Order(**json.loads(line)), CONTROLLER).run()
     finally:
@@ -70,18 +72,6 @@ class CappedLog:
             chunk = os.read(pipe, CHUNK_BYTES)
         except BlockingIOError:
             return True
-        self._keep(chunk)
-        return bool(chunk)
-
-    def close(self) -> None:
-        """Write the kept end of a flood and close."""
-        if self.omitted_bytes:
-            self._write(b"\n[... %d bytes left out ...]\n" % self.omitted_bytes)
-        for chunk in self._tail:
-            self._write(chunk)
-        self._file.close()
-
-    def _keep(self, chunk: bytes) -> None:
         head, rest = chunk[: self._room_bytes], chunk[self._room_bytes :]
         if head:
             self._room_bytes -= len(head)
@@ -93,6 +83,15 @@ class CappedLog:
                 gone = self._tail.popleft()
                 self._tail_bytes -= len(gone)
                 self.omitted_bytes += len(gone)
+        return bool(chunk)
+
+    def close(self) -> None:
+        """Write the kept end of a flood and close."""
+        if self.omitted_bytes:
+            self._write(b"\n[... %d bytes left out ...]\n" % self.omitted_bytes)
+        for chunk in self._tail:
+            self._write(chunk)
+        self._file.close()
 
     def _write(self, chunk: bytes) -> None:
         try:
@@ -108,12 +107,6 @@ KILL_AGAIN_SECONDS = 0.05
 NEVER = float("inf")
 
 
-def become_subreaper() -> None:
-    """Let processes whose parent died become children of this one, so that none escapes."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
 class Watch:
     """Starts the command, obeys the pipe from Prumo, keeps the limits, cleans up."""
 
@@ -127,7 +120,11 @@ class Watch:
 
     def run(self) -> Ending:
         """Run to the end of the last process and say how it went."""
-        wake = _wake_on_child_exit()
+        # Readable whenever a child ends.
+        wake, alarm = os.pipe()
+        os.set_blocking(alarm, False)
+        signal.set_wakeup_fd(alarm, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: self._stop("stopped"))
         try:
             log = CappedLog(Path(self._order.log), self._order.log_bytes)
@@ -166,7 +163,10 @@ class Watch:
 
         def enter() -> None:
             die_with_parent(guard, signal.SIGKILL)
-            _offer_as_victim()
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            # When memory runs out, the kernel shall kill the run and not Prumo.
+            with contextlib.suppress(OSError):
+                Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
             if order.affinity:
                 os.sched_setaffinity(0, order.affinity)
             for path in order.join:
@@ -239,15 +239,13 @@ class Watch:
         now = time.monotonic()
         if now >= self._deadline:
             self._stop("timeout")
-        if self._cause is None and self._exceeds_memory():
-            self._cause = "memory"
-            self._kill_at = now
+        cap = self._order.memory_bytes
+        if self._cause is None and cap is not None:
+            held = sum(map(resident_bytes, descendants(os.getpid())))
+            if held > cap:
+                self._cause, self._kill_at = "memory", now
         if now >= self._kill_at:
             signal_all(living_descendants(os.getpid()), signal.SIGKILL)
-
-    def _exceeds_memory(self) -> bool:
-        cap = self._order.memory_bytes
-        return cap is not None and sum(map(resident_bytes, descendants(os.getpid()))) > cap
 
     def _reap(self, main_pid: int) -> int | None:
         """Take note of ended processes; the command's exit status once it is among them."""
@@ -261,22 +259,6 @@ class Watch:
             if pid == main_pid:
                 self._max_rss_bytes = usage.ru_maxrss * 1024
                 return status
-
-
-def _wake_on_child_exit() -> int:
-    """A descriptor that becomes readable whenever a child ends."""
-    read, write = os.pipe()
-    os.set_blocking(write, False)
-    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    return read
-
-
-def _offer_as_victim() -> None:
-    """When memory runs out, the kernel shall kill the run and not Prumo."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
 
 
 if __name__ == "__main__":

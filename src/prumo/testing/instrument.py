@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar, get_args
@@ -172,17 +172,20 @@ class ExecutorContract:
             {"name": "contract", "workload": workload, "factors": {"code": [0, 3]}}
         )
         runs = [Run(scenario, 1) for scenario in study.scenarios()]
-        with tempfile.TemporaryDirectory(prefix="prumo-contract-") as path:
-            folder = ResultsFolder(Path(path) / "results")
-            folder.create()
-            with folder.locked():
-                executor = self.executor(study, folder, lambda _event: None)
-                try:
-                    executor.prepare(runs)
-                    executor.architectures(runs)
-                    yield executor, runs
-                finally:
-                    executor.close()
+        with _prepared(self.executor, study, runs) as executor:
+            executor.architectures(runs)
+            yield executor, runs
+
+
+@contextmanager
+def _prepared(kind: type[Executor], study: Study, runs: list[Run]) -> Iterator[Executor]:
+    """An executor from `prepare` to `close`, in a folder that is then removed."""
+    with tempfile.TemporaryDirectory(prefix="prumo-contract-") as path:
+        folder = ResultsFolder(Path(path) / "results")
+        folder.create()
+        with folder.locked(), closing(kind(study, folder, lambda _event: None)) as executor:
+            executor.prepare(runs)
+            yield executor
 
 
 class WorkloadContract:
@@ -247,7 +250,7 @@ class WorkloadContract:
         study, again = self._study(), self._study()
         scenario = next(study.scenarios())
         try:
-            json.dumps(self._identity(study))
+            json.dumps(study.workload.identity(study, scenario))
         except (TypeError, ValueError) as error:
             raise AssertionError(f"`identity` returns plain data for JSON: {error}") from error
         require(
@@ -280,16 +283,9 @@ class WorkloadContract:
         if not (self.is_run and self.workload.launcher):
             return
         study = self._study()
-        with tempfile.TemporaryDirectory(prefix="prumo-contract-") as path:
-            folder = ResultsFolder(Path(path) / "results")
-            folder.create()
-            run = Run(next(study.scenarios()), 1)
-            executor = LocalExecutor(study, folder, lambda _event: None)
-            try:
-                executor.prepare([run])
-                record = executor.execute(run, 1)
-            finally:
-                executor.close()
+        run = Run(next(study.scenarios()), 1)
+        with _prepared(LocalExecutor, study, [run]) as executor:
+            record = executor.execute(run, 1)
         require(
             record.verdict is Verdict.FINISHED,
             f"a run of the study finishes; this one: {record.verdict}, {record.reason}",
@@ -299,6 +295,3 @@ class WorkloadContract:
 
     def _study(self) -> Study:
         return Study.from_dict(self.study)
-
-    def _identity(self, study: Study) -> dict[str, object]:
-        return study.workload.identity(study, next(study.scenarios()))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -255,10 +254,5 @@ class RuntimeContract:
             pass
         require(not network.is_ready, "a network that was closed is not ready")
 
-    @contextmanager
-    def _loaded(self) -> Iterator[Any]:
-        network = self.runtime.load(self.network_file(), RESOURCES)
-        try:
-            yield network
-        finally:
-            network.close()
+    def _loaded(self) -> closing[Any]:
+        return closing(self.runtime.load(self.network_file(), RESOURCES))

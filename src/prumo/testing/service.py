@@ -69,11 +69,8 @@ class TargetContract:
             is_ours = server.process is not None or server.instances is not None
             address = server.address
         if is_ours:
-            self._wait(
-                lambda: not _accepts(address),
-                self.stop_seconds,
-                "after the block, nothing that was started is left to answer",
-            )
+            contract = "after the block, nothing that was started is left to answer"
+            self._wait(lambda: not _accepts(address), self.stop_seconds, contract)
 
     def test_its_process_can_be_observed_and_stopped(self) -> None:
         """For a server that was started: everything that rules about start and stop need."""
@@ -92,11 +89,8 @@ class TargetContract:
                 f"`addresses` has the port where it listens, {server.port}: {ports}",
             )
             process.terminate()
-            self._wait(
-                lambda: bool(process.ending()),
-                self.stop_seconds,
-                "after `terminate`, `ending` says how the process ended",
-            )
+            contract = "after `terminate`, `ending` says how the process ended"
+            self._wait(lambda: bool(process.ending()), self.stop_seconds, contract)
 
     def test_instances_that_start_on_demand_are_counted(self) -> None:
         """For a server that stops when idle: cold starts can be caused and told apart."""

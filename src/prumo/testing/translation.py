@@ -29,25 +29,21 @@ class TranslationContract:
 
     def test_every_text_is_translated_with_its_values(self) -> None:
         """A value that a translation does not name, or names wrongly, would be lost."""
-        for name, text, translated in self._texts():
-            require(bool(translated), f"{name}: '{text}' has no translation")
-            require(
-                _values(translated) <= _values(text),
-                f"{name}: the translation of '{text}' names other values in braces",
-            )
+        for name, content in self._catalogs():
+            for entry in read_po(content.splitlines(keepends=True)):
+                text = _tuple(entry.id)[-1]
+                for translated in _tuple(entry.string) if entry.id else ():
+                    require(translated, f"{name}: '{text}' has no translation")
+                    require(
+                        _values(translated) <= _values(text),
+                        f"{name}: the translation of '{text}' names other values in braces",
+                    )
 
     def _catalogs(self) -> Iterator[tuple[str, bytes]]:
         folder = files(self.package) / "locale"
         for file in folder.iterdir() if folder.is_dir() else ():
             if file.name.endswith(".po"):
                 yield file.name, file.read_bytes()
-
-    def _texts(self) -> Iterator[tuple[str, str, str]]:
-        for name, content in self._catalogs():
-            for entry in read_po(content.splitlines(keepends=True)):
-                ids, strings = _tuple(entry.id), _tuple(entry.string)
-                if ids != ("",):
-                    yield from ((name, ids[-1], text) for text in strings)
 
 
 def _tuple(texts: object) -> tuple[str, ...]:

@@ -33,32 +33,10 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo_retina.card.layout import Picture
     from prumo_retina.evaluation import Evaluation
-    from prumo_retina.judge import Group, GroupTable
+    from prumo_retina.judge import Group
     from prumo_retina.model import ModelDescription
 
-_UNGRADABLE = Message(
-    "A photograph that cannot be judged (unreadable, no fundus found, too dark, too bright, noisy, "
-    "blurred, cut off) counts as a referral."
-)
-_ELSEWHERE = Message(
-    "Figures hold for cameras, people and grading like those that it was judged on. In another "
-    "hospital they are as a rule worse: judge it there on photographs with known grades before "
-    "relying on it, and choose thresholds there."
-)
-_ONE_READING = Message(
-    "The true grades are what graders wrote; where graders differ, so would these figures."
-)
-_NO_SIMPLE_USE = Message(
-    "It knows photographs only as its own preparation makes them. Prumo refuses others, and so "
-    "should whoever uses the network without Prumo."
-)
-
 _COLUMNS = {"camera": "camera", "site": "site", "fold": "fold"}
-_ABSENT = Message(
-    "The photographs do not distinguish cameras or sites, so nothing is known about differences "
-    "between them."
-)
-
 _TASKS = {"referral": "referral (yes or no)", "grade": "five grades"}
 _ENHANCEMENTS = {
     "none": "not enhanced",
@@ -168,13 +146,14 @@ def card(evaluation: Evaluation, pictures: Sequence[Picture], language: Language
 
 
 def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: Language) -> Section:
-    explained = Message(
-        "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same under "
-        "colours: bright yellow spoke most for a referral, dark blue least; where all is blue, "
-        "nothing did. Each is scaled by itself, so it shows where and not how "
-        "much, and never whether the network was right."
-    )
-    sentences = [explained]
+    sentences = [
+        Message(
+            "Grad-CAM (Selvaraju et al. 2017), on the left the photograph, on the right the same "
+            "under colours: bright yellow spoke most for a referral, dark blue least; where all is "
+            "blue, nothing did. Each is scaled by itself, so it shows where and not how much, and "
+            "never whether the network was right."
+        )
+    ]
     if evaluation.is_out_of_fold:
         sentences.append(
             Message(
@@ -189,71 +168,68 @@ def _heat_maps(evaluation: Evaluation, pictures: Sequence[Picture], language: La
 def purpose(evaluation: Evaluation, language: Language) -> Section:
     """Use and limits, most of which are the same for every model of this kind."""
     points = (
-        _use(evaluation.model.description),
-        DECISION_SUPPORT,
-        OTHER_DISEASES,
-        _UNGRADABLE,
-        _ELSEWHERE,
-        _ONE_READING,
-        _NO_SIMPLE_USE,
-    )
-    return Section(
-        language.say("Intended use and limits"),
-        (Points(tuple(language.say(message) for message in points)),),
-    )
-
-
-def _use(description: ModelDescription) -> Message:
-    if description.task == "grade":
-        return Message(
+        Message(
             "For screening people with diabetes: it grades diabetic retinopathy in colour "
             "photographs of the fundus from 0 to 4 and says who should see a specialist (moderate "
             "retinopathy or worse)."
-        )
-    return Message(
-        "For screening people with diabetes: it says from a colour photograph of the fundus "
-        "whether a person should see a specialist (moderate diabetic retinopathy or worse). It "
-        "gives no grade."
+            if evaluation.model.description.task == "grade"
+            else "For screening people with diabetes: it says from a colour photograph of the "
+            "fundus whether a person should see a specialist (moderate diabetic retinopathy or "
+            "worse). It gives no grade."
+        ),
+        DECISION_SUPPORT,
+        OTHER_DISEASES,
+        Message(
+            "A photograph that cannot be judged (unreadable, no fundus found, too dark, too "
+            "bright, noisy, blurred, cut off) counts as a referral."
+        ),
+        Message(
+            "Figures hold for cameras, people and grading like those that it was judged on. In "
+            "another hospital they are as a rule worse: judge it there on photographs with known "
+            "grades before relying on it, and choose thresholds there."
+        ),
+        Message(
+            "The true grades are what graders wrote; where graders differ, so would these figures."
+        ),
+        Message(
+            "It knows photographs only as its own preparation makes them. Prumo refuses others, "
+            "and so should whoever uses the network without Prumo."
+        ),
+    )
+    return Section(
+        language.say("Intended use and limits"), (Points(tuple(map(language.say, points))),)
     )
 
 
 def groups_section(evaluation: Evaluation, language: Language) -> Section:
     """A table for each column, or the sentence that there is none."""
-    tables = evaluation.judgement.groups
     blocks: list[Paragraph | Table] = []
-    if not any(table.column != "fold" for table in tables):
-        blocks.append(Paragraph(language.say(_ABSENT)))
-    point = default_rates(evaluation).point.name
-    for table in tables:
-        blocks += _blocks(table, point, language)
-    return Section(language.say("Cameras, sites and folds"), tuple(blocks))
-
-
-def _blocks(table: GroupTable, point: str, language: Language) -> Iterator[Paragraph | Table]:
-    yield Table(
-        (
-            language.say(_COLUMNS[table.column]),
-            language.say("photographs"),
-            language.say("referable"),
-            language.say("ungradable"),
-            language.say("area under the curve"),
-            language.say("sensitivity"),
-            language.say("specificity"),
-        ),
-        tuple(_row(group, language) for group in table.groups),
-    )
+    if all(table.column == "fold" for table in evaluation.judgement.groups):
+        absent = Message(
+            "The photographs do not distinguish cameras or sites, so nothing is known about "
+            "differences between them."
+        )
+        blocks.append(Paragraph(language.say(absent)))
     at_point = Message(
         "Sensitivity and specificity of gradable photographs at “{point}”.",
-        {"point": point_label(point, language)},
+        {"point": point_label(default_rates(evaluation).point.name, language)},
     )
-    yield Paragraph(language.say(at_point))
-    if any(group.is_small for group in table.groups):
-        small = Message(
-            "* Fewer than {fewest} referable photographs or fewer than {fewest} others: too few "
-            "to be compared.",
-            {"fewest": FEWEST},
+    small = Message(
+        "* Fewer than {fewest} referable photographs or fewer than {fewest} others: too few "
+        "to be compared.",
+        {"fewest": FEWEST},
+    )
+    for table in evaluation.judgement.groups:
+        heads = (
+            language.say(_COLUMNS[table.column]),
+            *language.each("photographs", "referable", "ungradable", "area under the curve"),
+            *language.each("sensitivity", "specificity"),
         )
-        yield Paragraph(language.say(small))
+        rows = tuple(_row(group, language) for group in table.groups)
+        blocks += [Table(heads, rows), Paragraph(language.say(at_point))]
+        if any(group.is_small for group in table.groups):
+            blocks.append(Paragraph(language.say(small)))
+    return Section(language.say("Cameras, sites and folds"), tuple(blocks))
 
 
 def _row(group: Group, language: Language) -> tuple[str, ...]:
@@ -296,15 +272,13 @@ def _model(description: ModelDescription, language: Language) -> Iterator[tuple[
             "channels": normalization.channels.upper(),
         },
     )
-    scratch = Message("random: nothing was learnt before this training")
+    scratch = language.say("random: nothing was learnt before this training")
     yield language.say("model"), description.name
     yield language.say("created"), description.created
     yield language.say("network"), description.network
     yield language.say("task"), language.say(_TASKS[description.task])
-    yield (
-        language.say("first weights"),
-        language.say(scratch) if description.weights == "scratch" else description.weights,
-    )
+    weights = scratch if description.weights == "scratch" else description.weights
+    yield language.say("first weights"), weights
     yield language.say("preparation"), language.say(prepared)
     yield language.say("normalization"), language.say(normalized)
     yield language.say("SHA-256 of the network"), description.network_sha256
@@ -314,31 +288,20 @@ def _training(training: dict[str, Any], language: Language) -> Iterator[tuple[st
     """From what a training noted, in whatever order."""
     if (seconds := training.get("seconds")) is not None:
         yield language.say("training time"), language.told(Quantity(float(seconds), "s"))
-    yield language.say("device"), _joined(training.get("device"), training.get("machine"))
+    device = filter(None, (training.get("device"), training.get("machine")))
+    yield language.say("device"), ", ".join(map(str, device))
     if epochs := training.get("epochs"):
         stopped = Message(
             "{epochs}, the best was number {best}",
             {"epochs": epochs, "best": training.get("best_epoch")},
         )
-        yield (
-            language.say("epochs"),
-            language.say(stopped) if training.get("best_epoch") else str(epochs),
-        )
-    yield (
-        language.say("parameters"),
-        formatted_parameters(training.get("parameters") or {}, language),
-    )
-    yield language.say("versions"), _named(training.get("versions"))
-
-
-def _joined(*parts: object) -> str:
-    return ", ".join(str(part) for part in parts if part)
-
-
-def _named(values: object) -> str:
-    if not isinstance(values, dict):
-        return ""
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+        told = language.say(stopped) if training.get("best_epoch") else str(epochs)
+        yield language.say("epochs"), told
+    parameters = training.get("parameters") or {}
+    yield language.say("parameters"), formatted_parameters(parameters, language)
+    versions = (training.get("versions") or {}).items()
+    known = (f"{name} {version}" for name, version in versions if version is not None)
+    yield language.say("versions"), ", ".join(known)
 
 
 def _numbers(values: tuple[float, ...], language: Language) -> str:
@@ -348,18 +311,13 @@ def _numbers(values: tuple[float, ...], language: Language) -> str:
 
 def formatted_parameters(parameters: Mapping[str, object], language: Language) -> str:
     """Each with its title; one that is not known here keeps its name."""
-    left_out = set(_SHOWN_ELSEWHERE)
-    if parameters.get("frozen"):
-        left_out.add("trained_layers")
+    left_out = _SHOWN_ELSEWHERE | ({"trained_layers"} if parameters.get("frozen") else set())
+    titles = {name: language.say(_TITLES[name]) for name in _TITLES}
     return "; ".join(
-        f"{_title(name, language)}: {_value(name, value, language)}"
+        f"{titles.get(name, name)}: {_value(name, value, language)}"
         for name, value in parameters.items()
         if value is not None and name not in left_out
     )
-
-
-def _title(name: str, language: Language) -> str:
-    return language.say(_TITLES[name]) if name in _TITLES else name
 
 
 def _value(name: str, value: object, language: Language) -> str:
@@ -372,11 +330,7 @@ def _value(name: str, value: object, language: Language) -> str:
 
 def references(language: Language) -> Section:
     """Figures from the literature, under a warning."""
-    heads = (
-        language.say("source"),
-        language.say("data set or device"),
-        language.say("reported"),
-    )
+    heads = language.each("source", "data set or device", "reported")
     rows = tuple((source, data, language.say(reported)) for source, data, reported in _REPORTED)
     return Section(
         language.say("Elsewhere, on other photographs"),

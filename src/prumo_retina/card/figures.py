@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from prumo.message import Message
-from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, caption, draw, plain
+from prumo.report.figures.figure import FAINT, INK, PALETTE, SHAPES, draw, plain
 from prumo_retina.card.layout import formatted_estimate
 from prumo_retina.grade import Grade, point_label
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
     from prumo_retina.judge import Judgement
-    from prumo_retina.judge.calibration import Calibration
-    from prumo_retina.judge.measures import PointRates
 
 
 CELL_PIXELS = 64
@@ -38,39 +36,29 @@ def confusion_figure(judgement: Judgement, point: str, language: Language) -> Fi
         answer = language.say("grade given by the model")
     else:
         rates = next(rates for rates in judgement.points if rates.point.name == point)
-        counts = _referral_counts(rates)
+        estimates = rates.referred_by_grade.values()
+        referred = [round(e.value * e.n) if e.n else 0 for e in estimates]
+        counts = [[e.n - hits, hits] for e, hits in zip(estimates, referred, strict=True)]
         columns = [language.say("not referred"), language.say("referred")]
         answer = language.say("answer of the model")
-    chart = _heat(
-        _cells(counts, rows, columns), rows, columns, (language.say("true grade"), answer)
-    )
-    title = language.say("Photographs by true grade and answer")
-    return draw(chart, "confusion", title, caption([_CONFUSION_EXPLAINED], language), language)
+    chart = _heat(counts, rows, columns, (language.say("true grade"), answer))
+    title = Message("Photographs by true grade and answer")
+    return draw(chart, "confusion", title, [_CONFUSION_EXPLAINED], language)
 
 
-def _referral_counts(rates: PointRates) -> list[list[int]]:
-    found = []
-    for estimate in rates.referred_by_grade.values():
-        referred = round(estimate.value * estimate.n) if estimate.n else 0
-        found.append([estimate.n - referred, referred])
-    return found
-
-
-def _cells(
-    counts: Sequence[Sequence[int]], rows: Sequence[str], columns: Sequence[str]
-) -> pl.DataFrame:
-    return pl.DataFrame(
+def _heat(
+    counts: Sequence[Sequence[int]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    titles: tuple[str, str],
+) -> alt.LayerChart:
+    cells = pl.DataFrame(
         [
             {"true": row, "answer": column, "count": count, "share": count / max(1, sum(line))}
             for row, line in zip(rows, counts, strict=True)
             for column, count in zip(columns, line, strict=True)
         ]
     )
-
-
-def _heat(
-    cells: pl.DataFrame, rows: Sequence[str], columns: Sequence[str], titles: tuple[str, str]
-) -> alt.LayerChart:
     upright = plain(labelAngle=0, domain=False, ticks=False)
     base = alt.Chart(cells).encode(
         x=alt.X("answer:N", sort=list(columns), title=titles[1], axis=upright),
@@ -98,7 +86,11 @@ _ROC_EXPLAINED = Message(
 
 def roc_figure(judgement: Judgement, language: Language) -> Figure:
     """The curve from nobody referred to everybody referred."""
-    layers = alt.layer(_diagonal(), _curve(judgement), *_points(judgement, language))
+    curve = {"x": judgement.roc.false_alarms, "y": judgement.roc.sensitivity}
+    line = alt.Chart(pl.DataFrame(curve).with_row_index("order")).mark_line(
+        color=PALETTE[0], strokeWidth=2, interpolate="linear"
+    )
+    layers = alt.layer(_diagonal(), line.encode(order="order:Q"), *_points(judgement, language))
     chart = layers.encode(
         x=alt.X("x:Q", title=language.say("false alarms (1 - specificity)"), scale=_unit()),
         y=alt.Y("y:Q", title=language.say("sensitivity"), scale=_unit()),
@@ -107,8 +99,8 @@ def roc_figure(judgement: Judgement, language: Language) -> Figure:
         "The area under the curve is {area}.",
         {"area": formatted_estimate(judgement.auc, language)},
     )
-    title = language.say("What each threshold would find")
-    return draw(chart, "roc", title, caption([_ROC_EXPLAINED, area], language), language)
+    title = Message("What each threshold would find")
+    return draw(chart, "roc", title, [_ROC_EXPLAINED, area], language)
 
 
 def _unit() -> dict[str, object]:
@@ -118,16 +110,6 @@ def _unit() -> dict[str, object]:
 def _diagonal() -> alt.Chart:
     ends = pl.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]})
     return alt.Chart(ends).mark_line(color=INK, opacity=0.4, strokeDash=[5, 4], strokeWidth=1)
-
-
-def _curve(judgement: Judgement) -> alt.Chart:
-    curve = judgement.roc
-    table = pl.DataFrame({"x": curve.false_alarms, "y": curve.sensitivity}).with_row_index("order")
-    return (
-        alt.Chart(table)
-        .mark_line(color=PALETTE[0], strokeWidth=2, interpolate="linear")
-        .encode(order="order:Q")
-    )
 
 
 def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:
@@ -144,19 +126,24 @@ def _points(judgement: Judgement, language: Language) -> list[alt.Chart]:
             "top": [rate.sensitivity.high for _, rate in rates],
         }
     )
-    legend = plain(title=language.say("operating point"), orient="right")
-    colours = alt.Color(
-        "point:N", sort=titles, legend=legend, scale=plain(domain=titles, range=PALETTE[1:])
-    )
-    shapes = alt.Shape(
-        "point:N", sort=titles, legend=legend, scale=plain(domain=titles, range=SHAPES)
-    )
-    base = alt.Chart(table)
+    marks = _marks("point:N", titles, PALETTE[1:], language.say("operating point"))
+    base, colour = alt.Chart(table), marks["color"]
     return [
-        base.mark_rule(strokeWidth=1.5).encode(x2="right:Q", x="left:Q", color=colours),
-        base.mark_rule(strokeWidth=1.5).encode(y2="top:Q", y="bottom:Q", color=colours),
-        base.mark_point(filled=True, size=110, opacity=1).encode(color=colours, shape=shapes),
+        base.mark_rule(strokeWidth=1.5).encode(x2="right:Q", x="left:Q", color=colour),
+        base.mark_rule(strokeWidth=1.5).encode(y2="top:Q", y="bottom:Q", color=colour),
+        base.mark_point(filled=True, size=110, opacity=1).encode(**marks),
     ]
+
+
+def _marks(
+    field: str, names: list[str], colours: list[str], title: str | None
+) -> dict[str, alt.Color | alt.Shape]:
+    """Colours and shapes for names, in one legend."""
+    legend = plain(title=title, orient="right")
+    return {
+        "color": alt.Color(field, legend=legend, scale=plain(domain=names, range=colours)),
+        "shape": alt.Shape(field, legend=legend, scale=plain(domain=names, range=SHAPES)),
+    }
 
 
 _RELIABILITY_EXPLAINED = Message(
@@ -167,45 +154,31 @@ _RELIABILITY_EXPLAINED = Message(
 
 def reliability_figure(judgement: Judgement, language: Language) -> Figure:
     """How many photographs of about one probability were referable."""
-    before, after = language.say("before scaling"), language.say("after temperature scaling")
-    table = pl.concat([_bins(judgement.uncalibrated, before), _bins(judgement.calibration, after)])
-    ends = pl.DataFrame({"probability": [0.0, 1.0], "share": [0.0, 1.0]})
-    scale = plain(domain=[0, 1], nice=False)
-    x = alt.X("probability:Q", title=language.say("mean probability of a referral"), scale=scale)
-    y = alt.Y("share:Q", title=language.say("share that is referable"), scale=scale)
-    marks = {
-        "color": alt.Color(
-            "kind:N",
-            legend=plain(title=None, orient="right"),
-            scale=plain(domain=[before, after], range=[PALETTE[3], PALETTE[0]]),
-        ),
-        "shape": alt.Shape(
-            "kind:N",
-            legend=plain(title=None, orient="right"),
-            scale=plain(domain=[before, after], range=SHAPES),
-        ),
-    }
-    base = alt.Chart(table)
-    dashed = alt.Chart(ends).mark_line(color=INK, opacity=0.4, strokeDash=[5, 4], strokeWidth=1)
+    before, after = language.each("before scaling", "after temperature scaling")
+    table = pl.DataFrame(
+        [
+            {
+                "kind": kind,
+                "x": part.mean_probability,
+                "y": part.share.value,
+                "low": part.share.low,
+                "high": part.share.high,
+            }
+            for kind, found in ((before, judgement.uncalibrated), (after, judgement.calibration))
+            for part in found.bins
+        ]
+    )
+    x = alt.X("x:Q", title=language.say("mean probability of a referral"), scale=_unit())
+    y = alt.Y("y:Q", title=language.say("share that is referable"), scale=_unit())
+    marks = _marks("kind:N", [before, after], [PALETTE[3], PALETTE[0]], None)
+    base, colour = alt.Chart(table), marks["color"]
     chart = alt.layer(
-        dashed.encode(x=x, y=y),
-        base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, y=y, color=marks["color"]),
+        _diagonal().encode(x=x, y=y),
+        base.mark_line(strokeWidth=1, opacity=0.5).encode(x=x, y=y, color=colour),
         base.mark_rule(strokeWidth=1.2).encode(
-            x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=marks["color"]
+            x=x, y=alt.Y("low:Q", scale=_unit()), y2="high:Q", color=colour
         ),
         base.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, **marks),
     ).properties(width=SIDE_PIXELS, height=SIDE_PIXELS)
-    title = language.say("Whether probabilities mean what they say")
-    return draw(chart, "reliability", title, caption([_RELIABILITY_EXPLAINED], language), language)
-
-
-def _bins(calibration: Calibration, kind: str) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "kind": [kind for _ in calibration.bins],
-            "probability": [part.mean_probability for part in calibration.bins],
-            "share": [part.share.value for part in calibration.bins],
-            "low": [part.share.low for part in calibration.bins],
-            "high": [part.share.high for part in calibration.bins],
-        }
-    )
+    title = Message("Whether probabilities mean what they say")
+    return draw(chart, "reliability", title, [_RELIABILITY_EXPLAINED], language)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, PrefixLoader, StrictUndefined
 
 from prumo.quantity import MISSING
+from prumo.report.figures.figure import Figure
 from prumo.report.formats.documents import MARKDOWN_MARKS
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
     from prumo_serve.estimates import Estimate
 
@@ -54,13 +52,6 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """A figure."""
-
-    figure: Figure
-
-
-@dataclass(frozen=True)
 class Picture:
     """A PNG, such as a photograph with its heat map."""
 
@@ -69,7 +60,7 @@ class Picture:
     png: bytes
 
 
-Block = Paragraph | Points | Table | Facts | Drawing | Picture
+Block = Paragraph | Points | Table | Facts | Figure | Picture
 
 
 @dataclass(frozen=True)
@@ -106,33 +97,17 @@ def html(card: Card) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["a"] = _is_a
-    environment.filters["data_url"] = _data_url
+    environment.tests["a"] = lambda block, kind: type(block).__name__ == kind
+    environment.filters["base64"] = lambda content: b64encode(content).decode()
     return environment.get_template("card/card.html").render(card=card, version=__version__)
-
-
-def _is_a(block: Block, kind: str) -> bool:
-    return type(block).__name__ == kind
-
-
-def _data_url(picture: Picture) -> str:
-    return f"data:image/png;base64,{b64encode(picture.png).decode()}"
 
 
 def markdown(card: Card) -> str:
     """The text of `card.md`."""
-    return "\n\n".join(_blocks(card)) + "\n"
-
-
-def _blocks(card: Card) -> Iterator[str]:
-    yield f"# {_plain(card.title)}"
-    yield f"*{_plain(card.kind)}*"
-    yield f"**{_plain(card.lead)}**"
+    blocks = [f"# {_plain(card.title)}", f"*{_plain(card.kind)}*", f"**{_plain(card.lead)}**"]
     for section in card.sections:
-        yield f"## {_plain(section.title)}"
-        for block in section.blocks:
-            yield _markdown(block)
-    yield f"---\n{_plain(card.footer)}"
+        blocks += [f"## {_plain(section.title)}", *map(_markdown, section.blocks)]
+    return "\n\n".join([*blocks, f"---\n{_plain(card.footer)}"]) + "\n"
 
 
 def _markdown(block: Block) -> str:
@@ -143,18 +118,14 @@ def _markdown(block: Block) -> str:
             return "\n".join(f"- {_plain(item)}" for item in items)
         case Facts(pairs):
             return "\n".join(f"- {_plain(name)}: {_plain(value)}" for name, value in pairs)
-        case Table():
-            return _table(block)
-        case Drawing(figure):
-            return f"![{_plain(figure.title)}]({figure.name}.svg)\n\n{_plain(figure.caption)}"
+        case Table(heads, rows, words):
+            rules = ["---" if place < words else "---:" for place in range(len(heads))]
+            first, *others = ([_plain(cell) for cell in row] for row in (heads, *rows))
+            return "\n".join(f"| {' | '.join(row)} |" for row in (first, rules, *others))
+        case Figure(name, title, caption):
+            return f"![{_plain(title)}]({name}.svg)\n\n{_plain(caption)}"
         case Picture(file_name, title):
             return f"![{_plain(title)}]({file_name})\n\n{_plain(title)}"
-
-
-def _table(table: Table) -> str:
-    rules = ["---" if place < table.words else "---:" for place in range(len(table.heads))]
-    rows = [[_plain(cell) for cell in row] for row in (table.heads, *table.rows)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], rules, *rows[1:]])
 
 
 def _plain(text: str) -> str:

@@ -12,10 +12,9 @@ from prumo_retina.grade import REFERABLE_FROM, Grade
 from prumo_retina.judge.calibration import FEWEST_TO_EXPECT, TARGET
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prumo.report.language import Language
-    from prumo_retina.dataset.manifest import Entry
     from prumo_retina.evaluation import Evaluation
     from prumo_retina.model import ModelDescription
 
@@ -37,21 +36,23 @@ _REASONS = {
 
 def photographs(evaluation: Evaluation, language: Language) -> Section:
     """Class balance of training and judging, and what was left out."""
-    judged = [evaluation.judgement.grade_counts[grade] for grade in Grade]
-    columns = {**_learnt(evaluation, language), language.say("judged here"): judged}
-    table = Table(
-        (language.say("grade"), *columns),
+    learnt = learnt_counts(evaluation.model.description)
+    columns = {language.say(_SUBSETS[name]): counts for name, counts in learnt.items()}
+    columns[language.say("judged here")] = [evaluation.judgement.grade_counts[g] for g in Grade]
+
+    def cell(grade: Grade, counts: Sequence[int]) -> str:
+        share = language.formatted(100 * counts[grade] / max(1, sum(counts)), ".0f")
+        return f"{language.formatted(counts[grade], ',d')} ({share} %)"
+
+    rows = [
         (
-            *(
-                _row(f"{grade:d} · {language.say(grade.title)}", grade, columns, language)
-                for grade in Grade
-            ),
-            (
-                language.say("all"),
-                *(language.formatted(sum(counts), ",d") for counts in columns.values()),
-            ),
-        ),
-    )
+            f"{grade:d} · {language.say(grade.title)}",
+            *(cell(grade, counts) for counts in columns.values()),
+        )
+        for grade in Grade
+    ]
+    totals = (language.formatted(sum(counts), ",d") for counts in columns.values())
+    table = Table((language.say("grade"), *columns), (*rows, (language.say("all"), *totals)))
     return Section(
         language.say("Photographs"),
         (table, *(Paragraph(language.say(remark)) for remark in _remarks(evaluation))),
@@ -67,25 +68,6 @@ def learnt_counts(description: ModelDescription) -> dict[str, list[int]]:
     return {name: list(counts) for name, counts in subsets.items() if name in _SUBSETS}
 
 
-def _learnt(evaluation: Evaluation, language: Language) -> dict[str, list[int]]:
-    return {
-        language.say(_SUBSETS[name]): counts
-        for name, counts in learnt_counts(evaluation.model.description).items()
-    }
-
-
-def _row(
-    title: str, grade: Grade, columns: Mapping[str, list[int]], language: Language
-) -> tuple[str, ...]:
-    cells = []
-    for counts in columns.values():
-        share = 100 * counts[grade] / max(1, sum(counts))
-        cells.append(
-            f"{language.formatted(counts[grade], ',d')} ({language.formatted(share, '.0f')} %)"
-        )
-    return (title, *cells)
-
-
 def _remarks(evaluation: Evaluation) -> Iterator[Message]:
     yield from _patients(evaluation)
     if evaluation.material is None:
@@ -94,17 +76,20 @@ def _remarks(evaluation: Evaluation) -> Iterator[Message]:
             "cross-validation were at hand."
         )
         return
-    if not evaluation.material.ungradable:
-        yield Message("Every photograph with a grade could be judged.")
-    else:
-        yield _ungradable(len(evaluation.material.ungradable))
-        yield _verdicts(evaluation.material.ungradable)
-    if evaluation.material.left_out:
-        reasons = tuple(
-            Message("{reason}: {number}", {"reason": _reason(reason), "number": count})
-            for reason, count in evaluation.material.left_out.items()
+    verdicts = Counter(entry.verdict for entry in evaluation.material.ungradable)
+    if verdicts:
+        yield Message(
+            "{count} photograph with a grade could not be judged and counts as a referral.",
+            {"count": verdicts.total()},
+            "{count} photographs with a grade could not be judged and count as referrals.",
         )
-        yield Message("Left out of the judgement: {reasons}.", {"reasons": Series(reasons)})
+        why = _counted((verdict.label, verdicts[verdict]) for verdict in Verdict)
+        yield Message("Why they could not be judged: {reasons}.", {"reasons": why})
+    else:
+        yield Message("Every photograph with a grade could be judged.")
+    if left_out := evaluation.material.left_out:
+        why = _counted((Message(_REASONS[reason]), left_out[reason]) for reason in left_out)
+        yield Message("Left out of the judgement: {reasons}.", {"reasons": why})
 
 
 def _patients(evaluation: Evaluation) -> Iterator[Message]:
@@ -127,29 +112,13 @@ def _patients(evaluation: Evaluation) -> Iterator[Message]:
         )
 
 
-def _ungradable(count: int) -> Message:
-    return Message(
-        "{count} photograph with a grade could not be judged and counts as a referral.",
-        {"count": count},
-        "{count} photographs with a grade could not be judged and count as referrals.",
+def _counted(reasons: Iterable[tuple[Message, int]]) -> Series:
+    parts = (
+        Message("{reason}: {number}", {"reason": reason, "number": count})
+        for reason, count in reasons
+        if count
     )
-
-
-def _verdicts(ungradable: Sequence[Entry]) -> Message:
-    counts = Counter(entry.verdict for entry in ungradable)
-    reasons = tuple(
-        Message(
-            "{reason}: {number}",
-            {"reason": verdict.label, "number": counts[verdict]},
-        )
-        for verdict in Verdict
-        if counts[verdict]
-    )
-    return Message("Why they could not be judged: {reasons}.", {"reasons": Series(reasons)})
-
-
-def _reason(reason: str) -> Message | str:
-    return Message(_REASONS[reason]) if reason in _REASONS else reason
+    return Series(tuple(parts))
 
 
 _CHANCE = 0.5
@@ -172,31 +141,20 @@ def cautions(evaluation: Evaluation) -> Iterator[Message]:
             "ROC curve does not lie above {chance:.1f}.",
             {"chance": _CHANCE},
         )
-    yield from _few_for_thresholds(evaluation)
+    # Thresholds are chosen on the validation photographs, or on those of all folds.
+    learnt = learnt_counts(evaluation.model.description)
+    if grades := learnt.get("validation") or learnt.get("all"):
+        counts = {"others": sum(grades[:REFERABLE_FROM]), "referable": sum(grades[REFERABLE_FROM:])}
+        if min(counts.values()) < FEWEST_TO_EXPECT:
+            yield Message(
+                "The thresholds were chosen on {referable} referable photographs and {others} "
+                "others: fewer than {fewest} of either cannot tell whether {target:.2f} of new "
+                "ones will be answered rightly.",
+                {**counts, "fewest": FEWEST_TO_EXPECT, "target": TARGET},
+            )
     if evaluation.material is None:
         yield Message(
             "Photographs that cannot be judged are not part of these figures: only the answers of "
             "the cross-validation were at hand. Give the data folder too, and they count as "
             "referrals."
-        )
-
-
-def _few_for_thresholds(evaluation: Evaluation) -> Iterator[Message]:
-    """Thresholds are chosen on the validation photographs, or on those of all folds."""
-    counts = learnt_counts(evaluation.model.description)
-    grades = counts.get("validation") or counts.get("all")
-    if grades is None:
-        return
-    others, referable = sum(grades[:REFERABLE_FROM]), sum(grades[REFERABLE_FROM:])
-    if min(others, referable) < FEWEST_TO_EXPECT:
-        yield Message(
-            "The thresholds were chosen on {referable} referable photographs and {others} others: "
-            "fewer than {fewest} of either cannot tell whether {target:.2f} of new ones will be "
-            "answered rightly.",
-            {
-                "referable": referable,
-                "others": others,
-                "fewest": FEWEST_TO_EXPECT,
-                "target": TARGET,
-            },
         )

@@ -9,7 +9,6 @@ from prumo.message import Message
 from prumo.quantity import MISSING
 from prumo_retina.card.figures import confusion_figure, reliability_figure, roc_figure
 from prumo_retina.card.layout import (
-    Drawing,
     Paragraph,
     Section,
     Table,
@@ -25,58 +24,30 @@ if TYPE_CHECKING:
     from prumo_retina.evaluation import Evaluation
     from prumo_retina.judge import Judgement
     from prumo_retina.judge.measures import PointRates
-    from prumo_serve.estimates import Estimate
-
-_RULES = {
-    "expected sensitivity at least 0.95, then the greatest specificity": (
-        "expected sensitivity at least 0.95, then the greatest specificity"
-    ),
-    "greatest sum of sensitivity and specificity": "greatest sum of sensitivity and specificity",
-    "expected specificity at least 0.95, then the greatest sensitivity": (
-        "expected specificity at least 0.95, then the greatest sensitivity"
-    ),
-    "none missed, as too few are referable to expect 0.95; then the greatest specificity": (
-        "none missed, as too few are referable to expect 0.95; then the greatest specificity"
-    ),
-    "no false alarm, as too few are not referable to expect 0.95; then the greatest sensitivity": (
-        "no false alarm, as too few are not referable to expect 0.95; then the greatest sensitivity"
-    ),
-    "the greatest specificity, as 0.95 is out of reach": (
-        "the greatest specificity, as 0.95 is out of reach"
-    ),
-}
-_CHOSEN_ON = {"validation": "validation photographs", "out-of-fold": "out-of-fold answers"}
 
 
 def main_figures(evaluation: Evaluation, language: Language) -> Table:
     """The few figures that a reader wants first."""
-    judgement = evaluation.judgement
-    rates = default_rates(evaluation)
-    rows: list[tuple[str, Estimate]] = [
-        (language.say("area under the ROC curve, referable or not"), judgement.auc),
-        (language.say("sensitivity"), rates.gradable.sensitivity),
-        (language.say("specificity"), rates.gradable.specificity),
-        (language.say("sensitivity, ungradable referred"), rates.all.sensitivity),
-        (language.say("specificity, ungradable referred"), rates.all.specificity),
-        (language.say("right among the referred"), rates.gradable.right_referrals),
-        (language.say("right among the not referred"), rates.gradable.right_dismissals),
-    ]
-    if not _knows_ungradable(evaluation):
-        del rows[3:5]
+    judgement, rates = evaluation.judgement, default_rates(evaluation)
+    # Scores alone do not show which photographs were never scored.
+    knows_ungradable = evaluation.material is not None
+    rows = {
+        language.say("area under the ROC curve, referable or not"): judgement.auc,
+        language.say("sensitivity"): rates.gradable.sensitivity,
+        language.say("specificity"): rates.gradable.specificity,
+    }
+    if knows_ungradable:
+        rows[language.say("sensitivity, ungradable referred")] = rates.all.sensitivity
+        rows[language.say("specificity, ungradable referred")] = rates.all.specificity
+    rows[language.say("right among the referred")] = rates.gradable.right_referrals
+    rows[language.say("right among the not referred")] = rates.gradable.right_dismissals
     if judgement.grades is not None:
-        rows += [
-            (language.say("quadratic weighted kappa of the grades"), judgement.grades.kappa),
-            (language.say("grades exactly right"), judgement.grades.accuracy),
-        ]
-    if _knows_ungradable(evaluation):
-        rows.append((language.say("ungradable photographs"), judgement.ungradable))
+        rows[language.say("quadratic weighted kappa of the grades")] = judgement.grades.kappa
+        rows[language.say("grades exactly right")] = judgement.grades.accuracy
+    if knows_ungradable:
+        rows[language.say("ungradable photographs")] = judgement.ungradable
     return Table(
-        (
-            language.say("figure"),
-            language.say("value"),
-            language.say("95 % interval"),
-            language.say("photographs"),
-        ),
+        language.each("figure", "value", "95 % interval", "photographs"),
         tuple(
             (
                 title,
@@ -84,7 +55,7 @@ def main_figures(evaluation: Evaluation, language: Language) -> Table:
                 formatted_interval(estimate, language),
                 language.formatted(estimate.n, ",d"),
             )
-            for title, estimate in rows
+            for title, estimate in rows.items()
         ),
     )
 
@@ -130,16 +101,25 @@ def results(evaluation: Evaluation, language: Language) -> Section:
 
 def points_section(evaluation: Evaluation, language: Language) -> Section:
     """Thresholds, how they were chosen, and what they find."""
+    chosen_on = {
+        "validation": language.say("validation photographs"),
+        "out-of-fold": language.say("out-of-fold answers"),
+    }
     table = Table(
-        (
-            language.say("operating point"),
-            language.say("rule"),
-            language.say("chosen on"),
-            language.say("threshold"),
-            language.say("sensitivity"),
-            language.say("specificity"),
+        language.each(
+            "operating point", "rule", "chosen on", "threshold", "sensitivity", "specificity"
         ),
-        tuple(_point_row(rates, language) for rates in evaluation.judgement.points),
+        tuple(
+            (
+                point_label(rates.point.name, language),
+                language.say(rates.point.rule),
+                chosen_on.get(rates.point.chosen_on, rates.point.chosen_on),
+                language.formatted(rates.point.threshold, ".3f"),
+                formatted_estimate(rates.gradable.sensitivity, language),
+                formatted_estimate(rates.gradable.specificity, language),
+            )
+            for rates in evaluation.judgement.points
+        ),
         words=3,
     )
     return Section(
@@ -147,36 +127,42 @@ def points_section(evaluation: Evaluation, language: Language) -> Section:
         (
             Paragraph(language.say(_how_chosen(evaluation))),
             table,
-            Drawing(roc_figure(evaluation.judgement, language)),
+            roc_figure(evaluation.judgement, language),
         ),
     )
 
 
 def grades_section(evaluation: Evaluation, language: Language) -> Section:
     """What was answered to each grade."""
-    point = default_rates(evaluation).point.name
-    figure = confusion_figure(evaluation.judgement, point, language)
-    return Section(
-        language.say("Answers by grade"), (_by_grade(evaluation, language), Drawing(figure))
+    rates = default_rates(evaluation)
+    head = Message("referred at “{point}”", {"point": point_label(rates.point.name, language)})
+    table = Table(
+        (*language.each("true grade", "photographs"), language.say(head)),
+        tuple(
+            (
+                f"{grade} · {language.say(Grade(grade).title)}",
+                language.formatted(estimate.n, ",d"),
+                MISSING if isnan(estimate.value) else formatted_estimate(estimate, language),
+            )
+            for grade, estimate in rates.referred_by_grade.items()
+        ),
     )
+    figure = confusion_figure(evaluation.judgement, rates.point.name, language)
+    return Section(language.say("Answers by grade"), (table, figure))
 
 
 def calibration_section(evaluation: Evaluation, language: Language) -> Section:
     """Whether probabilities can be read as such."""
     before, after = evaluation.judgement.uncalibrated, evaluation.judgement.calibration
+    figures = {
+        language.say("Brier score (0 is perfect)"): (before.brier, after.brier),
+        language.say("expected calibration error"): (before.expected_error, after.expected_error),
+    }
     table = Table(
-        ("", language.say("before scaling"), language.say("after temperature scaling")),
-        (
-            (
-                language.say("Brier score (0 is perfect)"),
-                language.formatted(before.brier, ".3f"),
-                language.formatted(after.brier, ".3f"),
-            ),
-            (
-                language.say("expected calibration error"),
-                language.formatted(before.expected_error, ".3f"),
-                language.formatted(after.expected_error, ".3f"),
-            ),
+        ("", *language.each("before scaling", "after temperature scaling")),
+        tuple(
+            (title, *(language.formatted(value, ".3f") for value in values))
+            for title, values in figures.items()
         ),
     )
     temperature = Message(
@@ -190,7 +176,7 @@ def calibration_section(evaluation: Evaluation, language: Language) -> Section:
             Paragraph(language.say(temperature)),
             table,
             Paragraph(language.say(_whether_scaling_helped(evaluation.judgement))),
-            Drawing(reliability_figure(evaluation.judgement, language)),
+            reliability_figure(evaluation.judgement, language),
         ),
     )
 
@@ -203,11 +189,8 @@ def _whether_scaling_helped(judgement: Judgement) -> Message:
     )
     if before == after:
         return Message("On these photographs the scaling changed neither of the two.")
-    is_better, is_worse = (
-        any(sign * (new - old) > 0 for old, new in zip(before, after, strict=True))
-        for sign in (-1, 1)
-    )
-    if is_better and is_worse:
+    is_better = any(new < old for old, new in zip(before, after, strict=True))
+    if is_better and any(new > old for old, new in zip(before, after, strict=True)):
         return Message("On these photographs the scaling made one of the two better, one worse.")
     return Message(
         "On these photographs the scaling helped: probabilities are nearer to the truth."
@@ -234,17 +217,10 @@ def _how_chosen(evaluation: Evaluation) -> Message:
     )
 
 
-def _knows_ungradable(evaluation: Evaluation) -> bool:
-    """Scores alone do not show which photographs were never scored."""
-    return evaluation.material is not None
-
-
 def _how_judged(evaluation: Evaluation) -> Message:
-    judgement: Judgement = evaluation.judgement
-    counts = {
-        "count": judgement.photographs,
-        "referable": sum(judgement.grade_counts[grade] for grade in Grade if grade.is_referable),
-    }
+    grades = evaluation.judgement.grade_counts
+    referable = sum(grades[grade] for grade in Grade if grade.is_referable)
+    counts = {"count": evaluation.judgement.photographs, "referable": referable}
     if evaluation.is_out_of_fold:
         return Message(
             "Judged by cross-validation on {count} photographs, {referable} of them referable: "
@@ -252,37 +228,4 @@ def _how_judged(evaluation: Evaluation) -> Message:
             "is delivered has learnt from all of them and was not judged itself.",
             counts,
         )
-    return Message(
-        "Judged on {count} photographs, {referable} of them referable.",
-        counts,
-    )
-
-
-def _point_row(rates: PointRates, language: Language) -> tuple[str, ...]:
-    point = rates.point
-    return (
-        point_label(point.name, language),
-        language.say(_RULES[point.rule]) if point.rule in _RULES else point.rule,
-        language.say(_CHOSEN_ON[point.chosen_on])
-        if point.chosen_on in _CHOSEN_ON
-        else point.chosen_on,
-        language.formatted(point.threshold, ".3f"),
-        formatted_estimate(rates.gradable.sensitivity, language),
-        formatted_estimate(rates.gradable.specificity, language),
-    )
-
-
-def _by_grade(evaluation: Evaluation, language: Language) -> Table:
-    rates = default_rates(evaluation)
-    head = Message("referred at “{point}”", {"point": point_label(rates.point.name, language)})
-    return Table(
-        (language.say("true grade"), language.say("photographs"), language.say(head)),
-        tuple(
-            (
-                f"{grade} · {language.say(Grade(grade).title)}",
-                language.formatted(estimate.n, ",d"),
-                MISSING if isnan(estimate.value) else formatted_estimate(estimate, language),
-            )
-            for grade, estimate in rates.referred_by_grade.items()
-        ),
-    )
+    return Message("Judged on {count} photographs, {referable} of them referable.", counts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 
 import click
@@ -24,6 +25,7 @@ Example:
   prumo retina evaluate model prepared
   prumo retina predict model new/*.jpg --worklist
 """
+_SHOWN_EXAMPLES = 3
 _MODULES = ("cv2", "h5py", "onnx", "pydicom", "simplejpeg")
 
 
@@ -48,6 +50,15 @@ def command() -> None:
 
     It is no diagnosis, and it does not judge macular oedema.
     """
+
+
+def counted_examples(kind: str, cases: Sequence[str]) -> Iterator[str]:
+    """How many there are, and the first of them; nothing where there are none."""
+    if cases:
+        yield f"{kind}: {len(cases)}"
+    yield from (f"  {case}" for case in cases[:_SHOWN_EXAMPLES])
+    if len(cases) > _SHOWN_EXAMPLES:
+        yield f"  … {len(cases) - _SHOWN_EXAMPLES} more"
 
 
 def require_extra() -> None:

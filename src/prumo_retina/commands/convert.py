@@ -9,8 +9,11 @@ import click
 from click.core import ParameterSource
 
 from prumo.cli.console import print_json, shown_progress
+from prumo_retina.grade import Grade
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prumo_retina.records import Conversion
 
 _SHOWN_LINES = 20
@@ -71,8 +74,13 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     from prumo_retina.records import convert  # noqa: PLC0415 (help needs no such import)
     from prumo_retina.records.split import Shares  # noqa: PLC0415 (as above)
 
-    if folds:
-        _refuse_shares()
+    context = click.get_current_context()
+    for name in ("test", "validation"):
+        if folds and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(
+                f"--folds and --{name} exclude each other: in cross-validation every fold is "
+                "judged once by a model that has not seen it"
+            )
     shares = Shares(test, validation, folds)
     with shown_progress() as progress:
         conversion = convert(data, shares, seed=seed, shards=shards, progress=progress)
@@ -85,19 +93,9 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
         click.echo(f"warning: {warning}", err=True)
 
 
-def _refuse_shares() -> None:
-    context = click.get_current_context()
-    for name in ("test", "validation"):
-        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-            raise click.UsageError(
-                f"--folds and --{name} exclude each other: in cross-validation every fold is "
-                "judged once by a model that has not seen it"
-            )
-
-
 def _lines(conversion: Conversion) -> list[str]:
     left_out = conversion.selection.left_out
-    lines = conversion.table.lines()
+    lines = _grade_lines(conversion.grades)
     if left_out:
         reasons = (f"{count} {reason}" for reason, count in conversion.selection.reasons.items())
         lines.append(f"left out: {', '.join(reasons)}")
@@ -110,3 +108,22 @@ def _lines(conversion: Conversion) -> list[str]:
     files = sum(len(subset.shards) for subset in conversion.card.subsets.values())
     lines.append(f"split {patients}; {files} files written and read back")
     return lines
+
+
+def _grade_lines(columns: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """A row for each grade, each count with its share of the column."""
+    names = [f"{grade:d} {grade.title}" for grade in Grade]
+    cells = [["grade", *names, "all"]]
+    for head, counts in columns.items():
+        total = sum(counts)
+        shares = [f"{count / total:4.0%}" if total else "    " for count in counts]
+        found = [f"{count} {share}" for count, share in zip(counts, shares, strict=True)]
+        cells.append([head, *found, f"{total}     "])
+    widths = [max(map(len, column)) for column in cells]
+    return [
+        "  ".join(
+            cell.rjust(width) if place else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in zip(*cells, strict=True)
+    ]

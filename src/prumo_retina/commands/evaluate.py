@@ -68,7 +68,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     allow_seen: bool,
     device: str,
     name: str,
-    tag: str,
+    language: Language,
     as_json: bool,
 ) -> None:
     """Judge MODEL on the photographs of DATA, and write its card.
@@ -81,15 +81,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     Figures with intervals, predictions, drawings and the model card (Markdown and HTML) go into
     MODEL/evaluation/.
     """
-    from prumo.report.language import language as language_of  # noqa: PLC0415 (help needs no import)
     from prumo_retina.evaluation import Question, evaluate  # noqa: PLC0415 (as above)
-    from prumo_retina.evaluation.files import (  # noqa: PLC0415 (as above)
-        document,
-        write_evaluation,
-    )
+    from prumo_retina.evaluation.files import document, write_evaluation  # noqa: PLC0415
     from prumo_retina.model import open_model  # noqa: PLC0415 (as above)
 
-    language = language_of(tag)
     question = Question(open_model(model), data, subset, allow_seen, device, name, heat_maps)
     with shown_progress() as progress:
         evaluation = evaluate(question, progress)

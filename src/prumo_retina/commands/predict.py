@@ -11,7 +11,7 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
 from prumo.report.file import write_file
-from prumo.report.language import language as language_of
+from prumo_retina.commands import counted_examples
 from prumo_retina.grade import chosen_threshold
 from prumo_retina.model import open_model
 from prumo_retina.prediction import Request, given_photographs, predict
@@ -25,10 +25,9 @@ from prumo_retina.prediction.report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from prumo.report.language import Language
 
 STANDARD_OUTPUT = "-"
-_SHOWN_EXAMPLES = 3
 
 EPILOG = """\b
 Examples:
@@ -80,7 +79,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     as_worklist: bool,
     heat_maps: Path | None,
     device: str,
-    tag: str,
+    language: Language,
     csv_path: str | None,
     as_json: bool,
 ) -> None:
@@ -99,11 +98,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
-    language = language_of(tag)
     opened = open_model(model)
     request = Request(chosen_threshold(opened.description, point, own_threshold), device, heat_maps)
     given = given_photographs(files, heat_maps)
-    _tell_not_looked_at(given.not_looked_at)
+    for line in counted_examples("not looked at", given.not_looked_at):
+        click.echo(line, err=True)
     with shown_progress() as progress:
         predictions = predict(opened, given.files, request, progress)
     report = PredictionReport(
@@ -121,12 +120,3 @@ def command(  # noqa: PLR0913 (one argument per option)
     # Last: the answers have been told even if the file cannot be written.
     if csv_path is not None:
         write_file(Path(csv_path), predictions_csv(report, language))
-
-
-def _tell_not_looked_at(names: Sequence[str]) -> None:
-    if names:
-        click.echo(f"not looked at: {len(names)}", err=True)
-    for name in names[:_SHOWN_EXAMPLES]:
-        click.echo(f"  {name}", err=True)
-    if len(names) > _SHOWN_EXAMPLES:
-        click.echo(f"  … {len(names) - _SHOWN_EXAMPLES} more", err=True)

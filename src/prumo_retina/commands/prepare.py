@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 
 from prumo.cli.console import print_json, shown_progress
+from prumo_retina.commands import counted_examples
 from prumo_retina.dataset.labels import Columns
 from prumo_retina.dataset.prepare import Request, prepare
 from prumo_retina.fundus.preparation import Enhancement, Method, Preparation
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from prumo_retina.dataset.prepare import Outcome
 
-_SHOWN_EXAMPLES = 3
 _DEFAULT = Preparation()
 
 EPILOG = """\b
@@ -136,12 +136,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         yield "no labels"
     if inventory.patients:
         yield f"{inventory.patients} patients"
-    yield from _problem_lines(outcome)
-    yield f"manifest: {outcome.manifest}"
-
-
-def _problem_lines(outcome: Outcome) -> Iterator[str]:
-    problems = dict(outcome.inventory.problems)
+    problems = dict(inventory.problems)
     problems["duplicates"] = tuple(
         f"{found.image} is {found.of} again ({found.kind}, correlation {found.correlation:.2f})"
         for found in outcome.duplicates
@@ -150,8 +145,5 @@ def _problem_lines(outcome: Outcome) -> Iterator[str]:
     problems["files not looked at"] = outcome.found.others
     problems["folders not looked at"] = outcome.found.left_out
     for kind, cases in problems.items():
-        if cases:
-            yield f"{kind}: {len(cases)}"
-        yield from (f"  {case}" for case in cases[:_SHOWN_EXAMPLES])
-        if len(cases) > _SHOWN_EXAMPLES:
-            yield f"  … {len(cases) - _SHOWN_EXAMPLES} more"
+        yield from counted_examples(kind, cases)
+    yield f"manifest: {outcome.manifest}"

@@ -164,8 +164,13 @@ def _lines(model: TrainedModel, data: Path) -> Iterator[str]:
         f"on {facts['device']}"
     )
     yield f"{facts['judged_on']}: {_figures(facts['figures'])}"
-    if facts["folds"]:
-        yield from _fold_lines(facts["folds"])
+    folds: list[Mapping[str, Any]] = facts["folds"] or []
+    for fold in folds:
+        yield f"  {fold['fold']}: {fold['photographs']} photographs, {_figures(fold)}"
+    for name, title in _FIGURES.items():
+        values = [fold[name] for fold in folds if name in fold]
+        if len(values) > 1:
+            yield f"  {title} over folds: {fmean(values):.3f} ± {stdev(values):.3f}"
     for point in description.points:
         mark = "*" if point.name == description.point else " "
         yield (
@@ -173,15 +178,6 @@ def _lines(model: TrainedModel, data: Path) -> Iterator[str]:
             f"{point.sensitivity:.3f}, specificity {point.specificity:.3f}"
         )
     yield f"judge it with:  prumo retina evaluate {model.folder} {data}"
-
-
-def _fold_lines(folds: list[Mapping[str, Any]]) -> Iterator[str]:
-    for fold in folds:
-        yield f"  {fold['fold']}: {fold['photographs']} photographs, {_figures(fold)}"
-    for name, title in _FIGURES.items():
-        values = [fold[name] for fold in folds if name in fold]
-        if len(values) > 1:
-            yield f"  {title} over folds: {fmean(values):.3f} ± {stdev(values):.3f}"
 
 
 def _figures(figures: Mapping[str, float]) -> str:

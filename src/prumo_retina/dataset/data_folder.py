@@ -6,9 +6,10 @@ import csv
 import fcntl
 import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -47,36 +48,26 @@ class DataFolder:
                 f"{self.path} holds other files: give a new or empty folder, or one that "
                 "`prumo retina prepare` has made, so that nothing is overwritten"
             )
-        try:
+        with StorageError.writing(self.images_path):
             self.images_path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageError.on_writing(self.images_path, error) from error
         with self.locked():
-            self._agree_on(preparation)
+            if not is_prepared(self.path):
+                with StorageError.writing(self.path / PREPARATION_FILE):
+                    write_json(self.path / PREPARATION_FILE, preparation)
+            existing = read_preparation(self.path)
+            if existing != preparation:
+                raise InputError(
+                    f"{self.path} was prepared with {difference(existing, preparation)}: "
+                    "give the same settings or another folder"
+                )
             yield
-
-    def _agree_on(self, preparation: Preparation) -> None:
-        path = self.path / PREPARATION_FILE
-        if not path.exists():
-            try:
-                write_json(path, preparation)
-            except OSError as error:
-                raise StorageError.on_writing(path, error) from error
-        existing = read_preparation(self.path)
-        if existing != preparation:
-            raise InputError(
-                f"{self.path} was prepared with {difference(existing, preparation)}: "
-                "give the same settings or another folder"
-            )
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder; BusyError while another process prepares or converts in it."""
         path = self.path / _LOCK_FILE
-        try:
+        with StorageError.writing(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise StorageError.on_writing(path, error) from error
         try:
             _hold(descriptor, self.path)
             yield
@@ -108,13 +99,23 @@ def read_preparation(folder: Path) -> Preparation:
         ) from error
 
 
-def difference(existing: Preparation, asked: Preparation) -> str:
-    """What one preparation has otherwise than another, in words."""
-    now = asked.model_dump()
+def require_same_preparation(folder: Path, needed: Preparation, model: str, advice: str) -> None:
+    """Refuse photographs that do not look as those that the model has learnt from."""
+    found = read_preparation(folder)
+    if found != needed:
+        raise DataError(
+            f"{folder} was prepared with {difference(found, needed)}, so {model} would see other "
+            f"pixels than it has learnt from; {advice}"
+        )
+
+
+def difference(existing: Iterable[tuple[str, Any]], asked: Iterable[tuple[str, Any]]) -> str:
+    """What some settings have otherwise than others, in words."""
+    before, now = dict(existing), dict(asked)
     return ", ".join(
-        f"{name} {value} and not {now[name]}"
-        for name, value in existing.model_dump().items()
-        if value != now[name]
+        f"{name} {before.get(name)} and not {now.get(name)}"
+        for name in before | now
+        if before.get(name) != now.get(name)
     )
 
 
@@ -142,19 +143,34 @@ def _is_filled(folder: Path) -> bool:
         raise StorageError(f"{folder} cannot be read: {error.strerror or error}") from error
 
 
-EVERYBODY = 0o666
-"""As far as the user's mask lets them."""
-
-
-def write_table(
-    path: Path, heads: Sequence[str], rows: Iterable[Iterable[object]], mode: int = EVERYBODY
-) -> None:
-    """Write a table; StorageError says why it cannot be."""
+def csv_text(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table as all tables of this package are written."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heads)
     writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_table(
+    path: Path, heads: Iterable[str], rows: Iterable[Iterable[object]], *, mode: int = 0o666
+) -> None:
+    """Write a table, whole or not at all; `mode` is of `write_whole`."""
+    with StorageError.writing(path):
+        write_whole(path, csv_text(heads, rows), mode=mode)
+
+
+def read_table(path: Path, columns: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each row of a table that has these columns, with its place, such as `split.csv:2`."""
     try:
-        write_whole(path, text.getvalue(), mode=mode)
+        with path.open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            absent = set(columns) - set(reader.fieldnames or ())
+            if absent:
+                raise DataError(f"{path}: has no column {', '.join(sorted(absent))}")
+            for row in reader:
+                yield f"{path}:{reader.line_num}", row
     except OSError as error:
-        raise StorageError.on_writing(path, error) from error
+        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}:{reader.line_num}: cannot be read: {error}") from error

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import cv2
@@ -14,9 +13,8 @@ import numpy as np
 
 from prumo.errors import InputError, StorageError
 from prumo.files import file_sha256, write_whole
-from prumo_retina.dataset.data_folder import write_table
 from prumo_retina.dataset.folder import OWNER_ONLY
-from prumo_retina.fundus.circle import Circle
+from prumo_retina.fundus.circle import Circle, disc
 from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.fundus.prepared import encoded, prepared
 from prumo_retina.photograph import PhotographError, read_photograph
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
 
     from prumo_retina.fundus.preparation import Preparation
 
-DUPLICATES_FILE = "duplicates.csv"
 Kind = Literal["same file", "same photograph"]
 _BLUR_PIXELS = 2.0
 """Vessels stay, and how the retina is lit, which is alike in all eyes, goes."""
@@ -89,10 +86,8 @@ def find(path: Path, output: Path, known: Finding | None, preparation: Preparati
         output.unlink(missing_ok=True)
         return finding
     content = encoded(result.pixels)
-    try:
+    with StorageError.writing(output):
         write_whole(output, content)
-    except OSError as error:
-        raise StorageError.on_writing(output, error) from error
     return replace(finding, output_bytes=len(content), fingerprint=fingerprint(result.pixels))
 
 
@@ -125,32 +120,22 @@ def read_findings(journal: Path) -> dict[str, Finding]:
     except OSError as error:
         raise StorageError(f"{journal}: cannot be read: {error.strerror or error}") from error
     for line in lines:
-        try:
+        with suppress(ValueError, TypeError, KeyError):
             finding = _finding(line)
-        except (ValueError, TypeError, KeyError):
-            continue
-        findings[finding.name] = finding
+            findings[finding.name] = finding
     return findings
 
 
 @contextmanager
-def written_findings(
-    journal: Path, known: Iterable[Finding]
-) -> Iterator[Callable[[Finding], None]]:
+def written_findings(journal: Path, known: Iterable[Finding]) -> Iterator[Callable[[Finding], int]]:
     """A function that keeps one more finding, from that moment on whatever happens.
 
     The journal is first written anew with what is known, which drops lines that were cut short.
     """
-    try:
+    with StorageError.writing(journal):
         write_whole(journal, b"".join(map(_line, known)), mode=OWNER_ONLY)
         with journal.open("ab", buffering=0) as stream:
-
-            def keep(finding: Finding) -> None:
-                stream.write(_line(finding))
-
-            yield keep
-    except OSError as error:
-        raise StorageError.on_writing(journal, error) from error
+            yield lambda finding: stream.write(_line(finding))
 
 
 def _line(finding: Finding) -> bytes:
@@ -194,7 +179,8 @@ def fingerprint(pixels: np.ndarray) -> str:
     ).astype(np.float32)
     detail = drawn - cv2.GaussianBlur(drawn, (0, 0), _BLUR_PIXELS)
     variance = cv2.GaussianBlur(detail * detail, (0, 0), _BLUR_PIXELS)
-    even = detail / np.sqrt(variance + _NOISE_LEVELS**2) * _inner_circle()
+    shown = disc(_DRAWN_PIXELS, _SHOWN_RADIUS)
+    even = detail / np.sqrt(variance + _NOISE_LEVELS**2) * shown
     small = cv2.resize(even, (_SIDE, _SIDE), interpolation=cv2.INTER_AREA)
     small -= small.mean()
     most = np.abs(small).max()
@@ -215,15 +201,6 @@ def find_duplicates(findings: Sequence[Finding]) -> tuple[Duplicate, ...]:
     return tuple(_duplicates(shown, leaders))
 
 
-def write_duplicates(folder: Path, duplicates: Iterable[Duplicate]) -> None:
-    """Write the list of a folder, whole or not at all."""
-    write_table(
-        folder / DUPLICATES_FILE,
-        ["image", "duplicate_of", "kind", "correlation"],
-        ((found.image, found.of, found.kind, f"{found.correlation:.3f}") for found in duplicates),
-    )
-
-
 def _duplicates(shown: Sequence[Finding], leaders: Sequence[int]) -> Iterator[Duplicate]:
     """Follow each chain to its beginning; leaders come before those that they lead."""
     firsts: list[int] = []
@@ -242,7 +219,9 @@ def _similar(prints: np.ndarray) -> Iterator[tuple[int, int]]:
 
     Every print is compared with every other, as products of matrices: 35,000 take seconds.
     """
-    coarse = _coarse(prints)
+    by = _SIDE // _COARSE_SIDE
+    squares = prints.reshape(-1, _COARSE_SIDE, by, _COARSE_SIDE, by)
+    coarse = _of_length_one(squares.mean(axis=(2, 4)).reshape(len(prints), _COARSE_SIDE**2))
     for start in range(0, len(prints), _BLOCK):
         block = coarse[start : start + _BLOCK]
         products = block @ coarse[: start + len(block)].T
@@ -262,22 +241,8 @@ def _prints(texts: Iterable[str]) -> np.ndarray:
     return _of_length_one(np.frombuffer(data, np.int8).reshape(-1, _SIDE * _SIDE))
 
 
-def _coarse(prints: np.ndarray) -> np.ndarray:
-    by = _SIDE // _COARSE_SIDE
-    squares = prints.reshape(-1, _COARSE_SIDE, by, _COARSE_SIDE, by)
-    return _of_length_one(squares.mean(axis=(2, 4)).reshape(len(prints), _COARSE_SIDE**2))
-
-
 def _of_length_one(rows: np.ndarray) -> np.ndarray:
     centred = rows.astype(np.float32) - rows.mean(axis=1, keepdims=True, dtype=np.float32)
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)
     normal: np.ndarray = centred / np.maximum(lengths, np.finfo(np.float32).tiny)
     return normal
-
-
-@lru_cache(maxsize=1)
-def _inner_circle() -> np.ndarray:
-    distance = np.arange(_DRAWN_PIXELS) - (_DRAWN_PIXELS - 1) / 2
-    is_inside = np.hypot(*np.meshgrid(distance, distance)) <= _SHOWN_RADIUS * _DRAWN_PIXELS / 2
-    inside: np.ndarray = is_inside.astype(np.float32)
-    return inside

@@ -39,7 +39,13 @@ def find_photographs(path: Path, output: Path | None = None) -> PhotographFolder
     if _is_same(path, output) or is_prepared(path):
         raise InputError(f"{path} holds prepared photographs: give the folder of the original ones")
     left_out: list[str] = []
-    files = list(_files(path, output, left_out))
+
+    def why_skip(folder: Path) -> str:
+        if _is_same(folder, output):
+            return "is written to"
+        return "holds prepared photographs" if is_prepared(folder) else ""
+
+    files = list(walk_files(path, why_skip, left_out))
     photographs = {shown_name(file, path): file for file in files if _is_photograph(file)}
     if not photographs:
         endings = ", ".join(sorted(SUFFIXES))
@@ -59,15 +65,6 @@ def without_suffix(path: str) -> str:
     """A path without the ending of a photograph; what follows another dot is part of a name."""
     parts = PurePosixPath(path)
     return str(parts.with_suffix("")) if parts.suffix.lower() in SUFFIXES else path
-
-
-def _files(root: Path, output: Path | None, left_out: list[str]) -> Iterator[Path]:
-    def why_skip(folder: Path) -> str:
-        if _is_same(folder, output):
-            return "is written to"
-        return "holds prepared photographs" if is_prepared(folder) else ""
-
-    return walk_files(root, why_skip, left_out)
 
 
 def _is_same(folder: Path, other: Path | None) -> bool:
@@ -179,15 +176,13 @@ def with_own_names(names: Mapping[str, str], added: Iterable[str]) -> dict[str, 
 
 
 def _possible_names(path: str) -> Iterator[str]:
-    parts = [_writable(part) for part in PurePosixPath(without_suffix(path)).parts]
+    bare = without_suffix(path)
+    writable = (c if c.isprintable() and c != "\\" else "_" for c in bare)
+    parts = PurePosixPath("".join(writable)).parts
     for depth in range(1, len(parts) + 1):
         yield shortened("-".join(parts[-depth:]))
     for number in count(2):
         yield f"{shortened('-'.join(parts))}-{number}"
-
-
-def _writable(text: str) -> str:
-    return "".join(letter if letter.isprintable() and letter != "\\" else "_" for letter in text)
 
 
 def shortened(name: str) -> str:

@@ -45,13 +45,17 @@ def labelled_by_file(file: LabelFile, inputs: Sequence[str]) -> Labelling:
     found: dict[str, list[Label]] = defaultdict(list)
     unfit: dict[str, list[Label]] = defaultdict(list)
     notes = dict.fromkeys(inputs, f"no label in {file.path.name}")
-    candidates = _Candidates(inputs)
+    indexes = [(way, _index(way, inputs)) for way in (_path, _path_stem, _name, _stem, _loose)]
     for label in file.labels:
-        fitting = candidates.of(label.image)
+        # By the surest way that finds any.
+        keys = ((way(label.image), index) for way, index in indexes if label.image)
+        fitting = next((index[key] for key, index in keys if key in index), [])
         if len(fitting) == 1:
             found[fitting[0]].append(label)
             continue
-        unfit[label.image].append(replace(label, problem=_unfit_problem(label, fitting)))
+        fits = f"fits {len(fitting)} photographs: write their paths there"
+        reason = f"the label in line {label.line} {fits if fitting else 'has no photograph'}"
+        unfit[label.image].append(replace(label, problem=_joined([reason, label.problem])))
         for path in fitting:
             notes[path] = f"the label in line {label.line} fits other photographs too"
     if not found:
@@ -61,8 +65,10 @@ def labelled_by_file(file: LabelFile, inputs: Sequence[str]) -> Labelling:
         )
     labels = {path: _merged(several) for path, several in found.items()}
     source = str(file.path)
-    if not file.columns.patient and _are_named_by_eyes(labels):
-        labels = {path: _with_eye_of_name(path, label) for path, label in labels.items()}
+    if not file.columns.patient and all(_EYE_IN_NAME.fullmatch(_loose(path)) for path in labels):
+        for path, label in labels.items():
+            patient, _, eye = _loose(path).rpartition("_")
+            labels[path] = replace(label, patient=patient, eye=eye[0].upper())
         source += ", patients and eyes by names such as 10_left"
     return Labelling(
         source=source,
@@ -79,7 +85,8 @@ def labelled_by_folders(inputs: Sequence[str]) -> Labelling:
         return Labelling()
     labels, notes = {}, {}
     for path in inputs:
-        grade = grade_of(_folder_at(path, level))
+        folders = PurePosixPath(path).parts[:-1]
+        grade = grade_of(folders[level]) if level < len(folders) else None
         if grade is None:
             notes[path] = "its folder names no grade"
         else:
@@ -87,23 +94,11 @@ def labelled_by_folders(inputs: Sequence[str]) -> Labelling:
     return Labelling("the names of folders", labels, notes)
 
 
-class _Candidates:
-    """The photographs that a name may mean, by the surest way that finds any."""
-
-    def __init__(self, inputs: Iterable[str]) -> None:
-        ways: tuple[Callable[[str], str], ...] = (_path, _path_stem, _name, _stem, _loose)
-        self._indexes: list[tuple[Callable[[str], str], dict[str, list[str]]]] = []
-        paths = list(inputs)
-        for way in ways:
-            index: dict[str, list[str]] = defaultdict(list)
-            for path in paths:
-                index[way(path)].append(path)
-            self._indexes.append((way, index))
-
-    def of(self, name: str) -> list[str]:
-        if not name:
-            return []
-        return next((index[key] for way, index in self._indexes if (key := way(name)) in index), [])
+def _index(way: Callable[[str], str], inputs: Iterable[str]) -> dict[str, list[str]]:
+    index: dict[str, list[str]] = defaultdict(list)
+    for path in inputs:
+        index[way(path)].append(path)
+    return index
 
 
 def _path(name: str) -> str:
@@ -130,15 +125,6 @@ def _loose(name: str) -> str:
     return unicodedata.normalize("NFC", _stem(name)).casefold()
 
 
-def _unfit_problem(label: Label, fitting: Sequence[str]) -> str:
-    reason = (
-        f"the label in line {label.line} fits {len(fitting)} photographs: write their paths there"
-        if fitting
-        else f"the label in line {label.line} has no photograph"
-    )
-    return _joined([reason, label.problem])
-
-
 def _merged(labels: Sequence[Label]) -> Label:
     """All lines about one photograph: what they contradict each other in is not known."""
     values: dict[str, Any] = {}
@@ -156,15 +142,6 @@ def _merged(labels: Sequence[Label]) -> Label:
     return replace(labels[0], **values, problem=_joined(problems))
 
 
-def _are_named_by_eyes(paths: Iterable[str]) -> bool:
-    return all(_EYE_IN_NAME.fullmatch(_loose(path)) for path in paths)
-
-
-def _with_eye_of_name(path: str, label: Label) -> Label:
-    patient, _, eye = _loose(path).rpartition("_")
-    return replace(label, patient=patient, eye=eye[0].upper())
-
-
 def _level_of_grades(inputs: Sequence[str]) -> int | None:
     """The depth at which most photographs have a folder that names a grade."""
     counts = Counter(
@@ -177,11 +154,6 @@ def _level_of_grades(inputs: Sequence[str]) -> int | None:
     return level if 2 * count > len(inputs) else None
 
 
-def _folder_at(path: str, level: int) -> str:
-    folders = PurePosixPath(path).parts[:-1]
-    return folders[level] if level < len(folders) else ""
-
-
 def _joined(parts: Iterable[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, parts)))
 
@@ -191,13 +163,16 @@ def find_labels(
 ) -> Labelling:
     """The labels of the file that was asked for, or of what lies in the folder itself."""
     inputs = list(found.photographs)
-    if asked is not None:
-        return labelled_by_file(
-            _told(read_labels(_existing(found, asked), columns), progress), inputs
-        )
-    fitting = [table for table in found.tables if has_labels(table, columns)]
+    fitting = (
+        [table for table in found.tables if has_labels(table, columns)]
+        if asked is None
+        else [_existing(found, asked)]
+    )
     if len(fitting) == 1:
-        return labelled_by_file(_told(read_labels(fitting[0], columns), progress), inputs)
+        file = read_labels(fitting[0], columns)
+        # Every column that was taken: that of the patients decides how photographs are split.
+        progress.say(f"labels: {file.path}, columns: {file.columns}")
+        return labelled_by_file(file, inputs)
     if fitting:
         names = _listed(found, fitting)
         progress.say(f"labels: none, for {names} all may hold them: give one with --labels")
@@ -213,12 +188,6 @@ def find_labels(
             "name them with --image-column and --grade-column"
         )
     return labelling
-
-
-def _told(file: LabelFile, progress: Progress) -> LabelFile:
-    """Say every column that was taken: that of the patients decides how photographs are split."""
-    progress.say(f"labels: {file.path}, columns: {file.columns}")
-    return file
 
 
 def _existing(found: PhotographFolder, asked: Path) -> Path:

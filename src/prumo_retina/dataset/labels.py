@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from prumo.errors import DataError, did_you_mean
 from prumo_retina.grade import Grade
@@ -34,7 +35,7 @@ class Columns:
 class Label:
     """What one line says about one photograph."""
 
-    image: str
+    image: str = ""
     """As it is written there: a path, a file name, or a name without extension."""
     grade: Grade | None = None
     patient: str = ""
@@ -155,16 +156,8 @@ def _cell(text: str) -> str:
 
 def _label(cells: dict[str, str], line: int) -> Label:
     grade, eye = grade_of(cells.get("grade", "")), EYES.get(plain(cells.get("eye", "")), "")
-    return Label(
-        image=cells.get("image", ""),
-        grade=grade,
-        patient=cells.get("patient", ""),
-        eye=eye,
-        camera=cells.get("camera", ""),
-        site=cells.get("site", ""),
-        line=line,
-        problem="; ".join(_problems(cells, grade, eye)),
-    )
+    read: dict[str, Any] = {**cells, "grade": grade, "eye": eye}
+    return Label(**read, line=line, problem="; ".join(_problems(cells, grade, eye)))
 
 
 def _problems(cells: dict[str, str], grade: Grade | None, eye: str) -> Iterable[str]:
@@ -184,7 +177,7 @@ def _found_columns(path: Path, header: Sequence[str], asked: Columns) -> Columns
         if not found[role]:
             raise DataError(
                 f"{path}: no column looks like the {role}; name one with --{role}-column. "
-                f"There are: {_listed(header)}"
+                f"There are: {', '.join(map(repr, filter(None, header))) or 'none'}"
             )
     return Columns(**found)
 
@@ -205,10 +198,6 @@ def _column(path: Path, header: Sequence[str], role: str, asked: str) -> str:
 
 def _alike(header: Sequence[str], name: str) -> list[str]:
     return [column for column in header if plain(column) == name]
-
-
-def _listed(header: Sequence[str]) -> str:
-    return ", ".join(f"'{name}'" for name in header if name) or "none"
 
 
 def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:

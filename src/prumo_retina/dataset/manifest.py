@@ -2,49 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import hashlib
-import io
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from prumo.errors import DataError
-from prumo_retina.dataset.data_folder import write_table
+from prumo.files import file_sha256
+from prumo_retina.dataset.data_folder import read_table, write_table
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.preparation import Verdict
 from prumo_retina.grade import Grade
 
 MANIFEST_FILE = "manifest.csv"
-COLUMNS = (
-    "input",
-    "output",
-    "sha256",
-    "width",
-    "height",
-    "x",
-    "y",
-    "radius",
-    "verdict",
-    "reason",
-    "grade",
-    "patient",
-    "eye",
-    "camera",
-    "site",
-    "duplicate_of",
-)
+_CIRCLE = ("x", "y", "radius")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One input: a photograph, a file that is none, or a label without a photograph."""
 
     input: str
     """Its path in the folder of photographs, or a running name where names are kept apart."""
-    verdict: Verdict
-    reason: str = ""
-    """Why the verdict is not good, and what is wrong with the label."""
     output: str = ""
     """`images/NAME.jpg`, relative to the manifest; empty when nothing could be written."""
     sha256: str = ""
@@ -53,6 +32,9 @@ class Entry:
     height: int = 0
     circle: Circle | None = None
     """Where the fundus is, in pixels of the input."""
+    verdict: Verdict
+    reason: str = ""
+    """Why the verdict is not good, and what is wrong with the label."""
     grade: int | None = None
     patient: str = ""
     """A pseudonym, P0001 and so on."""
@@ -74,6 +56,13 @@ class Entry:
         return self.image or self.input
 
 
+COLUMNS = tuple(
+    column
+    for field in fields(Entry)
+    for column in (_CIRCLE if field.name == "circle" else (field.name,))
+)
+
+
 def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:
     """Write the manifest of a folder, whole or not at all."""
     path = folder / MANIFEST_FILE
@@ -84,37 +73,22 @@ def write_manifest(folder: Path, entries: Iterable[Entry]) -> Path:
 
 def read_manifest(folder: Path) -> tuple[Entry, ...]:
     """Every input of a folder that `prumo retina prepare` has finished."""
-    path = folder / MANIFEST_FILE
-    try:
-        text = _content(folder).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    try:
-        absent = set(COLUMNS) - set(reader.fieldnames or ())
-        if absent:
-            raise DataError(f"{path}: has no column {', '.join(sorted(absent))}")
-        return tuple(_entry(row, f"{path}:{reader.line_num}") for row in reader)
-    except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}") from error
+    return tuple(_entry(row, place) for place, row in read_table(_manifest(folder), COLUMNS))
 
 
 def manifest_sha256(folder: Path) -> str:
     """Changes whenever anything about any input does."""
-    return hashlib.sha256(_content(folder)).hexdigest()
+    return file_sha256(_manifest(folder))
 
 
-def _content(folder: Path) -> bytes:
+def _manifest(folder: Path) -> Path:
     path = folder / MANIFEST_FILE
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
+    if not path.exists():
         raise DataError(
             f"{folder} has no {MANIFEST_FILE}: give a folder that `prumo retina prepare` made, "
             "or call that again if it was stopped"
-        ) from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+        )
+    return path
 
 
 def _row(entry: Entry) -> dict[str, object]:
@@ -124,35 +98,20 @@ def _row(entry: Entry) -> dict[str, object]:
     if not entry.width:
         row["width"] = row["height"] = ""
     if circle := entry.circle:
-        row |= {name: f"{getattr(circle, name):.2f}" for name in ("x", "y", "radius")}
+        row |= {name: f"{getattr(circle, name):.2f}" for name in _CIRCLE}
     return row
 
 
-def _entry(row: Mapping[str, str], place: str) -> Entry:
+def _entry(row: dict[str, str], place: str) -> Entry:
     if None in row or None in row.values():
         raise DataError(f"{place}: has other than {len(COLUMNS)} columns")
+    values: dict[str, Any] = {name: row[name] for name in COLUMNS if name not in _CIRCLE}
     try:
-        return Entry(
-            input=row["input"],
-            verdict=Verdict(row["verdict"]),
-            reason=row["reason"],
-            output=row["output"],
-            sha256=row["sha256"],
-            width=int(row["width"] or 0),
-            height=int(row["height"] or 0),
-            circle=_circle(row),
-            grade=Grade(int(row["grade"])) if row["grade"] else None,
-            patient=row["patient"],
-            eye=row["eye"],
-            camera=row["camera"],
-            site=row["site"],
-            duplicate_of=row["duplicate_of"],
-        )
+        values["verdict"] = Verdict(row["verdict"])
+        values["grade"] = Grade(int(row["grade"])) if row["grade"] else None
+        values["width"], values["height"] = int(row["width"] or 0), int(row["height"] or 0)
+        if row["radius"]:
+            values["circle"] = Circle(*(float(row[name]) for name in _CIRCLE))
     except ValueError as error:
         raise DataError(f"{place}: {error}") from error
-
-
-def _circle(row: Mapping[str, str]) -> Circle | None:
-    if not row["radius"]:
-        return None
-    return Circle(float(row["x"]), float(row["y"]), float(row["radius"]))
+    return Entry(**values)

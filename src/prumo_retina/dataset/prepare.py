@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from prumo.datasets.source import in_threads
 from prumo.errors import DataError, InputError
 from prumo.progress import SILENT, ProgressCounter
-from prumo_retina.dataset.data_folder import IMAGES_FOLDER, DataFolder
+from prumo_retina.dataset.data_folder import IMAGES_FOLDER, DataFolder, write_table
 from prumo_retina.dataset.finding import (
     find,
     find_duplicates,
     read_findings,
-    write_duplicates,
     written_findings,
 )
 from prumo_retina.dataset.folder import (
@@ -37,7 +36,7 @@ from prumo_retina.grade import Grade
 from prumo_retina.photograph import patient_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from prumo_retina.dataset.labelling import Labelling
 
 _PATIENTS = ("patient", "pseudonym")
-_NO_LABEL = Label(image="")
+_OWN_NAMES, _RUNNING_NAMES = ("input", "name"), ("input", "running_name")
 
 
 @dataclass(frozen=True)
@@ -106,9 +105,13 @@ class Outcome:
 def prepare(request: Request, progress: Progress = SILENT) -> Outcome:
     """Prepare every photograph of a folder; what an earlier run has done is not done again."""
     began = time.monotonic()
-    folder = DataFolder(request.folder)
-    _require_apart(request)
-    found = with_unread_kinds(find_photographs(request.source, request.folder))
+    folder, source = DataFolder(request.folder), request.source
+    if source.is_dir() and folder.path.exists() and source.samefile(folder.path):
+        raise InputError(
+            f"IN and OUT are the same folder, {source}: give another one for the prepared "
+            "photographs"
+        )
+    found = with_unread_kinds(find_photographs(source, folder.path))
     labelling = find_labels(found, request.labels, request.columns, progress)
     with folder.taken_up(request.preparation):
         # A manifest is the sign that a preparation has come to its end.
@@ -122,14 +125,14 @@ def prepare(request: Request, progress: Progress = SILENT) -> Outcome:
         duplicates = find_duplicates([findings[path] for path in found.photographs])
         pseudonyms = _pseudonyms(folder, labelling, found, findings)
         running_names = names if request.anonymous_names else {}
-        inventory = take_inventory(
-            Known(findings, labelling, duplicates, pseudonyms, running_names)
-        )
-        write_duplicates(folder.path, duplicates)
+        inventory = take_inventory(findings, labelling, duplicates, pseudonyms, running_names)
+        heads = ("image", "duplicate_of", "kind", "correlation")
+        rows = ((two.image, two.of, two.kind, f"{two.correlation:.3f}") for two in duplicates)
+        write_table(folder.path / "duplicates.csv", heads, rows)
         manifest = write_manifest(folder.path, inventory.entries)
     if not any(entry.output for entry in inventory.entries):
         raise DataError(
-            f"none of the {len(found.photographs)} photographs in {request.source} could be "
+            f"none of the {len(found.photographs)} photographs in {source} could be "
             f"prepared; {manifest} tells why"
         )
     return Outcome(
@@ -140,18 +143,13 @@ def prepare(request: Request, progress: Progress = SILENT) -> Outcome:
         inventory=inventory,
         duplicates=duplicates,
         already_there=already_there,
-        left_over=tuple(_left_over(folder, names, found)),
+        left_over=tuple(
+            f"{IMAGES_FOLDER}/{name}.jpg"
+            for path, name in names.items()
+            if path not in found.photographs and folder.image_path(name).exists()
+        ),
         seconds=time.monotonic() - began,
     )
-
-
-def _require_apart(request: Request) -> None:
-    source, folder = request.source, request.folder
-    if source.is_dir() and folder.exists() and source.samefile(folder):
-        raise InputError(
-            f"IN and OUT are the same folder, {source}: give another one for the prepared "
-            "photographs"
-        )
 
 
 def _in_order_of_names(
@@ -205,15 +203,6 @@ def _find_all(
     return findings, already_there
 
 
-def _left_over(
-    folder: DataFolder, names: Mapping[str, str], found: PhotographFolder
-) -> Iterator[str]:
-    for path, name in names.items():
-        image = folder.image_path(name)
-        if path not in found.photographs and image.exists():
-            yield image.relative_to(folder.path).as_posix()
-
-
 def _named(folder: DataFolder, inputs: Sequence[str], *, anonymous: bool) -> Mapping[str, str]:
     """A name for each input, kept before anything bears it."""
     heads = _RUNNING_NAMES if anonymous else _OWN_NAMES
@@ -253,20 +242,6 @@ def _pseudonyms(
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of photographs, from several sides."""
-
-    findings: Mapping[str, Finding]
-    """By the photograph's path, in the order of the manifest."""
-    labelling: Labelling
-    duplicates: Sequence[Duplicate]
-    pseudonyms: Mapping[str, str]
-    """Of the patient, by the photograph's path."""
-    running_names: Mapping[str, str]
-    """Instead of paths, where these are not to be told."""
-
-
-@dataclass(frozen=True)
 class Inventory:
     """The rows of a manifest, and what is wrong in them."""
 
@@ -299,54 +274,72 @@ class Inventory:
         return len({entry.patient for entry in self.photographs} - {""})
 
 
-def take_inventory(known: Known) -> Inventory:
-    """One row for each photograph and for each label that has none."""
-    originals = {duplicate.image: duplicate.of for duplicate in known.duplicates}
-    conflicts = _conflicts(known, originals)
-    photographs = tuple(
-        _photograph(path, known, originals.get(finding.name, ""), conflicts.get(finding.name, ""))
-        for path, finding in known.findings.items()
+def take_inventory(
+    findings: Mapping[str, Finding],
+    labelling: Labelling,
+    duplicates: Iterable[Duplicate],
+    pseudonyms: Mapping[str, str],
+    running_names: Mapping[str, str],
+) -> Inventory:
+    """One row for each photograph and for each label that has none.
+
+    Findings and pseudonyms are by path; running names stand for paths that are not to be told.
+    """
+    originals = {duplicate.image: duplicate.of for duplicate in duplicates}
+    conflicts = _conflicts(findings, labelling, originals)
+    photographs: list[Entry] = []
+    problems: dict[str, list[str]] = defaultdict(list)
+    for path, finding in findings.items():
+        name, label = running_names.get(path, path), labelling.labels.get(path, Label())
+        unlabelled, conflict = labelling.notes.get(path, ""), conflicts.get(finding.name, "")
+        for kind, reason in (
+            ("not readable", finding.reason if finding.verdict is Verdict.UNREADABLE else ""),
+            ("photographs without a label", unlabelled),
+            ("labels with a mistake", label.problem),
+            ("duplicates with different grades", conflict),
+        ):
+            if reason:
+                problems[kind].append(f"{name}: {reason}")
+        reasons = (finding.reason, label.problem, unlabelled, conflict)
+        entry = Entry(
+            input=name,
+            output=f"{IMAGES_FOLDER}/{finding.name}.jpg" if finding.output_bytes else "",
+            sha256=finding.sha256,
+            width=finding.width,
+            height=finding.height,
+            circle=finding.circle,
+            verdict=finding.verdict,
+            reason="; ".join(filter(None, reasons)),
+            grade=label.grade,
+            patient=pseudonyms.get(path, ""),
+            eye=label.eye or finding.eye,
+            camera=label.camera or finding.camera,
+            site=label.site,
+            duplicate_of=originals.get(finding.name, ""),
+        )
+        photographs.append(entry)
+    labels_alone = tuple(
+        Entry(
+            input=running_names.get(label.image, label.image),
+            verdict=Verdict.MISSING,
+            reason=label.problem,
+            grade=label.grade,
+        )
+        for label in labelling.without_photograph
     )
-    labels_alone = tuple(_label_alone(label, known) for label in known.labelling.without_photograph)
-    problems = _problems(known, photographs, labels_alone, conflicts)
-    return Inventory(photographs, labels_alone, problems)
+    for entry in labels_alone:
+        problems["labels without a photograph"].append(f"{entry.input}: {entry.reason}")
+    told = {kind: tuple(examples) for kind, examples in problems.items()}
+    return Inventory(tuple(photographs), labels_alone, told)
 
 
-def _photograph(path: str, known: Known, original: str, conflict: str) -> Entry:
-    finding, label = known.findings[path], known.labelling.labels.get(path, _NO_LABEL)
-    reasons = [finding.reason, label.problem, known.labelling.notes.get(path, ""), conflict]
-    return Entry(
-        input=known.running_names.get(path, path),
-        output=f"{IMAGES_FOLDER}/{finding.name}.jpg" if finding.output_bytes else "",
-        sha256=finding.sha256,
-        width=finding.width,
-        height=finding.height,
-        circle=finding.circle,
-        verdict=finding.verdict,
-        reason="; ".join(filter(None, reasons)),
-        grade=label.grade,
-        patient=known.pseudonyms.get(path, ""),
-        eye=label.eye or finding.eye,
-        camera=label.camera or finding.camera,
-        site=label.site,
-        duplicate_of=original,
-    )
-
-
-def _label_alone(label: Label, known: Known) -> Entry:
-    return Entry(
-        input=known.running_names.get(label.image, label.image),
-        verdict=Verdict.MISSING,
-        reason=label.problem,
-        grade=label.grade,
-    )
-
-
-def _conflicts(known: Known, originals: Mapping[str, str]) -> dict[str, str]:
+def _conflicts(
+    findings: Mapping[str, Finding], labelling: Labelling, originals: Mapping[str, str]
+) -> dict[str, str]:
     """Of each image whose duplicates have other grades: which they have."""
     groups: dict[str, dict[str, int]] = defaultdict(dict)
-    for path, finding in known.findings.items():
-        grade = known.labelling.labels.get(path, _NO_LABEL).grade
+    for path, finding in findings.items():
+        grade = labelling.labels.get(path, Label()).grade
         if grade is not None:
             groups[originals.get(finding.name, finding.name)][finding.name] = grade
     return {
@@ -355,27 +348,3 @@ def _conflicts(known: Known, originals: Mapping[str, str]) -> dict[str, str]:
         if len(grades := set(group.values())) > 1
         for name in group
     }
-
-
-def _problems(
-    known: Known,
-    photographs: Iterable[Entry],
-    labels_alone: Iterable[Entry],
-    conflicts: Mapping[str, str],
-) -> dict[str, tuple[str, ...]]:
-    kinds: dict[str, list[str]] = defaultdict(list)
-    for (path, finding), entry in zip(known.findings.items(), photographs, strict=True):
-        if finding.verdict is Verdict.UNREADABLE:
-            kinds["not readable"].append(f"{entry.input}: {finding.reason}")
-        if note := known.labelling.notes.get(path):
-            kinds["photographs without a label"].append(f"{entry.input}: {note}")
-        if problem := known.labelling.labels.get(path, _NO_LABEL).problem:
-            kinds["labels with a mistake"].append(f"{entry.input}: {problem}")
-        if conflict := conflicts.get(finding.name):
-            kinds["duplicates with different grades"].append(f"{entry.input}: {conflict}")
-    for entry in labels_alone:
-        kinds["labels without a photograph"].append(f"{entry.input}: {entry.reason}")
-    return {kind: tuple(examples) for kind, examples in kinds.items()}
-
-
-_OWN_NAMES, _RUNNING_NAMES = ("input", "name"), ("input", "running_name")

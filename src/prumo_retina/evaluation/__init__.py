@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from prumo.errors import DataError, InputError
-from prumo_retina.dataset.data_folder import difference, read_preparation
+from prumo_retina.dataset.data_folder import require_same_preparation
 from prumo_retina.dataset.manifest import read_manifest
 from prumo_retina.grade import POINT_NAMES
 from prumo_retina.judge import judged
@@ -19,26 +18,24 @@ from prumo_retina.judge.calibration import cross_fitted_decisions, fixed_decisio
 from prumo_retina.judge.measures import Case, grades_of, scores_of
 from prumo_retina.model import read_seen
 from prumo_retina.records import ALL, read_subset_names
-from prumo_retina.records.split import duplicate_groups, select
+from prumo_retina.records.split import TEST, duplicate_groups, select
 from prumo_retina.scoring import score
+from prumo_retina.training_folder import OUT_OF_FOLD, read_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo_retina.dataset.manifest import Entry
-    from prumo_retina.fundus.preparation import Preparation
     from prumo_retina.judge import Judgement
     from prumo_retina.judge.calibration import Decisions
-    from prumo_retina.model import ModelDescription, ModelFolder
+    from prumo_retina.model import ModelFolder
 
 DUPLICATE = "duplicates of others"
 NO_SUBSET = "in no subset"
 NO_HEAT_MAPS = "0"
-OUT_OF_FOLD = "out-of-fold"
 SCORES_FILE = f"scores-{OUT_OF_FOLD}.csv"
-TEST = "test"
 _NAME = r"([\w-][\w.-]*)?"
 
 
@@ -78,12 +75,7 @@ class Question:
 
 
 def evaluate(question: Question, progress: Progress) -> Evaluation:
-    """Judge a model on a data folder, or on the scores out of fold of its cross-validation.
-
-    Raises:
-        InputError: There is neither, or the model has no operating points.
-        DataError: The photographs were prepared otherwise, seen by the model, or of one class.
-    """
+    """Judge a model on a data folder, or on the scores out of fold of its cross-validation."""
     model, description = question.model, question.model.description
     if not description.points:
         raise InputError(f"the model {description.name} has no operating points to be judged at")
@@ -91,18 +83,25 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
         raise InputError(f"'{question.name}' names no folder: use letters, digits, - and _")
     found = _answered(question, progress)
     gradable = [case for case in found.cases if case.is_gradable]
-    scores = scores_of(gradable)
+    scores, task = scores_of(gradable), description.task
     if found.is_out_of_fold:
+        for point in description.points:
+            # Only the named points have a rule by which other folds can choose them.
+            if point.name not in POINT_NAMES:
+                raise InputError(
+                    f"the operating point '{point.name}' of {description.name} is none of "
+                    f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs "
+                    "that the model has not seen"
+                )
         folds = [case.fold for case in gradable]
-        _require_crossed_points(description)
-        decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, description.task)
+        decisions = cross_fitted_decisions(scores, grades_of(gradable), folds, task)
     else:
-        decisions = fixed_decisions(
-            scores, description.task, description.temperature, description.points
-        )
+        decisions = fixed_decisions(scores, task, description.temperature, description.points)
     default_point = description.point or description.points[0].name
+    part = OUT_OF_FOLD if found.is_out_of_fold else question.subset
+    default_name = f"{question.data.resolve().name}-{part}" if question.data else part
     return Evaluation(
-        name=_name(question, is_out_of_fold=found.is_out_of_fold),
+        name=question.name or default_name,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         model=model,
         material=found.material,
@@ -110,21 +109,8 @@ def evaluate(question: Question, progress: Progress) -> Evaluation:
         seen=found.seen,
         cases=found.cases,
         decisions=decisions,
-        judgement=judged(
-            found.cases, decisions, description.task, description.points, default_point
-        ),
+        judgement=judged(found.cases, decisions, task, description.points, default_point),
     )
-
-
-def _require_crossed_points(description: ModelDescription) -> None:
-    """Only the named points have a rule by which other folds can choose them."""
-    for point in description.points:
-        if point.name not in POINT_NAMES:
-            raise InputError(
-                f"the operating point '{point.name}' of {description.name} is none of "
-                f"{', '.join(POINT_NAMES)}, so no other fold can choose it: give photographs that "
-                "the model has not seen"
-            )
 
 
 @dataclass(frozen=True)
@@ -136,7 +122,7 @@ class _Answered:
 
 
 def _answered(question: Question, progress: Progress) -> _Answered:
-    crossed = is_cross_validated(question.model.path)
+    crossed = (question.model.path / SCORES_FILE).is_file()
     if question.data is None:
         if not crossed:
             raise InputError(
@@ -144,7 +130,7 @@ def _answered(question: Question, progress: Progress) -> _Answered:
                 "judged on: give the folder that `prumo retina convert` has split"
             )
         require_known_images(question.heat_maps, None)
-        return _Answered(tuple(distinct_cases(question.model.path)), is_out_of_fold=True)
+        return _Answered(_distinct_cases(question.model.path), is_out_of_fold=True)
     if crossed:
         whole = material_of(question.data, ALL, question.model)
         if _seen(question.model, whole.gradable) == len(whole.gradable):
@@ -153,16 +139,18 @@ def _answered(question: Question, progress: Progress) -> _Answered:
     material = material_of(question.data, question.subset, question.model)
     seen = _seen(question.model, material.gradable)
     if seen and not question.allow_seen:
-        raise DataError(_seen_message(question, seen, len(material.gradable)))
+        raise DataError(
+            f"{seen} of the {len(material.gradable)} photographs of {question.data} "
+            f"({question.subset}) have trained the model {question.model.description.name} or "
+            "chosen its thresholds, so they cannot judge it: give others, or --allow-seen if that "
+            "is what you want to know"
+        )
     require_known_images(question.heat_maps, material)
-    images = [material.image(entry) for entry in material.gradable]
+    images = [material.folder / entry.output for entry in material.gradable]
     scores = score(question.model, images, device=question.device, progress=progress)
-    answered = [
-        _case(entry, tuple(row))
-        for entry, row in zip(material.gradable, scores.values.tolist(), strict=True)
-    ]
-    unanswered = [_case(entry, None) for entry in material.ungradable]
-    return _Answered((*answered, *unanswered), material, seen=seen)
+    rows = zip(material.gradable, scores.values.tolist(), strict=True)
+    answered = [_case(entry, tuple(row)) for entry, row in rows]
+    return _Answered((*answered, *map(_case, material.ungradable)), material, seen=seen)
 
 
 def _held_out(model: ModelFolder, material: Material) -> _Answered:
@@ -171,7 +159,7 @@ def _held_out(model: ModelFolder, material: Material) -> _Answered:
     They are known by their hash: another preparation may have named them otherwise.
     """
     names = {photograph.sha256: photograph.image for photograph in read_seen(model.path)}
-    scored = {case.image: case for case in out_of_fold_cases(model.path)}
+    scored = {case.image: case for case in read_cases(model.path, OUT_OF_FOLD)}
     answered = []
     for entry in material.gradable:
         held_out = scored.get(names[entry.sha256])
@@ -180,12 +168,12 @@ def _held_out(model: ModelFolder, material: Material) -> _Answered:
                 f"{model.path / SCORES_FILE} has no scores of {names[entry.sha256]}, "
                 "which the model was trained on: the training has not ended well"
             )
-        answered.append(replace(_case(entry, held_out.scores), fold=held_out.fold))
-    unanswered = [_case(entry, None) for entry in material.ungradable]
-    return _Answered((*answered, *unanswered), material, is_out_of_fold=True)
+        answered.append(_case(entry, held_out.scores, held_out.fold))
+    cases = (*answered, *map(_case, material.ungradable))
+    return _Answered(cases, material, is_out_of_fold=True)
 
 
-def _case(entry: Entry, scores: tuple[float, ...] | None) -> Case:
+def _case(entry: Entry, scores: tuple[float, ...] | None = None, fold: str = "") -> Case:
     return Case(
         image=entry.name,
         grade=int(entry.grade or 0),
@@ -193,29 +181,13 @@ def _case(entry: Entry, scores: tuple[float, ...] | None) -> Case:
         patient=entry.patient,
         camera=entry.camera,
         site=entry.site,
+        fold=fold,
     )
 
 
 def _seen(model: ModelFolder, entries: tuple[Entry, ...]) -> int:
     known = {photograph.sha256 for photograph in read_seen(model.path)}
     return sum(entry.sha256 in known for entry in entries)
-
-
-def _seen_message(question: Question, seen: int, count: int) -> str:
-    return (
-        f"{seen} of the {count} photographs of {question.data} ({question.subset}) have trained "
-        f"the model {question.model.description.name} or chosen its thresholds, so they cannot "
-        "judge it: give others, or --allow-seen if that is what you want to know"
-    )
-
-
-def _name(question: Question, *, is_out_of_fold: bool) -> str:
-    if question.name:
-        return question.name
-    if question.data is None:
-        return OUT_OF_FOLD
-    part = OUT_OF_FOLD if is_out_of_fold else question.subset
-    return f"{question.data.resolve().name}-{part}"
 
 
 @dataclass(frozen=True)
@@ -230,18 +202,17 @@ class Material:
     left_out: dict[str, int]
     """Why others are not among them, with how many."""
 
-    def image(self, entry: Entry) -> Path:
-        """The prepared photograph."""
-        return self.folder / entry.output
-
 
 def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
-    """What a subset of a data folder, or all of it, has for a model.
-
-    Raises:
-        DataError: It was prepared otherwise than the model's, or there is no such subset.
-    """
-    require_same_preparation(data, model)
+    """What a subset of a data folder, or all of it, has for a model."""
+    needed, name = model.description.preparation, model.description.name
+    require_same_preparation(
+        data,
+        needed,
+        f"the model {name}",
+        f"prepare the photographs again with `prumo retina prepare IN OUT --size {needed.size} "
+        f"--method {needed.method} --enhance {needed.enhance}`",
+    )
     selection = select(read_manifest(data))
     graded = (*selection.chosen, *selection.ungradable)
     subsets = (
@@ -251,7 +222,10 @@ def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
     judged = _distinct(inside)
     gradable = tuple(entry for entry in judged if entry.verdict.is_gradable)
     ungradable = tuple(entry for entry in judged if not entry.verdict.is_gradable)
-    _require_files(data, gradable)
+    missing = [entry.output for entry in gradable if not (data / entry.output).is_file()]
+    if missing:
+        more = f", and so are {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise DataError(f"{data / missing[0]} is missing{more}: call `prumo retina prepare` again")
     kept = set(selection.ungradable)
     left_out = Counter(left.reason for left in selection.left_out if left.entry not in kept)
     left_out[DUPLICATE] = len(inside) - len(judged)
@@ -259,51 +233,17 @@ def material_of(data: Path, subset: str, model: ModelFolder) -> Material:
     return Material(data, subset, gradable, ungradable, dict(+left_out))
 
 
-def require_same_preparation(data: Path, model: ModelFolder) -> None:
-    """Refuse photographs that do not look as those that the model has learnt from."""
-    found, needed = read_preparation(data), model.description.preparation
-    if found == needed:
-        return
-    raise DataError(
-        f"{data} was prepared with {difference(found, needed)}, so the model "
-        f"{model.description.name} would see other pixels than it has learnt from; prepare the "
-        f"photographs again with `prumo retina prepare IN OUT {_options(needed)}`"
-    )
-
-
-def _options(preparation: Preparation) -> str:
-    return (
-        f"--size {preparation.size} --method {preparation.method} --enhance {preparation.enhance}"
-    )
-
-
 def _distinct(entries: Sequence[Entry]) -> list[Entry]:
     """One of each group of duplicates, a gradable one if there is any."""
-    again = {entry for group in duplicate_groups(entries) for entry in set(group) - {_best(group)}}
+    again: set[Entry] = set()
+    for group in duplicate_groups(entries):
+        _, *others = sorted(group, key=lambda e: (not e.verdict.is_gradable, bool(e.duplicate_of)))
+        again.update(others)
     return [entry for entry in entries if entry not in again]
 
 
-def _best(group: Sequence[Entry]) -> Entry:
-    return min(group, key=lambda entry: (not entry.verdict.is_gradable, bool(entry.duplicate_of)))
-
-
-def _require_files(data: Path, entries: Sequence[Entry]) -> None:
-    missing = [entry.output for entry in entries if not (data / entry.output).is_file()]
-    if missing:
-        raise DataError(
-            f"{data / missing[0]} is missing, and so are {len(missing) - 1} more: "
-            "call `prumo retina prepare` again"
-            if len(missing) > 1
-            else f"{data / missing[0]} is missing: call `prumo retina prepare` again"
-        )
-
-
 def require_known_images(request: str, material: Material | None) -> None:
-    """Refuse a request for heat maps of photographs that are not judged.
-
-    Raises:
-        InputError: A name is of no gradable photograph, or there are no photographs at all.
-    """
+    """Refuse a request for heat maps of photographs that are not judged."""
     if request == NO_HEAT_MAPS:
         return
     if material is None:
@@ -313,7 +253,11 @@ def require_known_images(request: str, material: Material | None) -> None:
     known = {entry.name for entry in material.gradable}
     for name in image_names(request):
         if name not in known:
-            raise InputError(f"no gradable photograph '{name}' is judged{_hint(name, known)}")
+            # The nearest name, or one to see how they look: there may be thousands.
+            near = get_close_matches(name, sorted(known), n=1)
+            example = f"; they are called such as '{min(known)}'" if known else ""
+            hint = f": did you mean '{near[0]}'?" if near else example
+            raise InputError(f"no gradable photograph '{name}' is judged{hint}")
 
 
 def image_names(request: str) -> list[str]:
@@ -321,59 +265,9 @@ def image_names(request: str) -> list[str]:
     return [name.strip() for name in request.split(",") if name.strip()]
 
 
-def _hint(name: str, known: set[str]) -> str:
-    """The nearest name, or one to see how they look: there may be thousands."""
-    near = get_close_matches(name, sorted(known), n=1)
-    if near:
-        return f": did you mean '{near[0]}'?"
-    return f"; they are called such as '{min(known)}'" if known else ""
-
-
-def is_cross_validated(model: Path) -> bool:
-    """Whether a model folder holds scores out of fold."""
-    return (model / SCORES_FILE).is_file()
-
-
-def out_of_fold_cases(model: Path) -> list[Case]:
-    """Every photograph of the cross-validation of a model, with what is known about it."""
-    known = {photograph.image: photograph for photograph in read_seen(model)}
-    path = model / SCORES_FILE
-    cases = []
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            for row in reader:
-                seen = known[row["image"]]
-                cases.append(
-                    Case(
-                        image=row["image"],
-                        grade=int(row["grade"]),
-                        scores=_scores(row),
-                        patient=seen.patient,
-                        camera=seen.camera,
-                        site=seen.site,
-                        fold=row["fold"],
-                    )
-                )
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
-    except (KeyError, ValueError, TypeError) as error:
-        raise InputError(
-            f"{path}:{reader.line_num}: is not what a training writes: {error}"
-        ) from error
-    return cases
-
-
-def distinct_cases(model: Path) -> list[Case]:
-    """The same without duplicates, which would have one photograph count twice."""
+def _distinct_cases(model: Path) -> tuple[Case, ...]:
+    """Those of its cross-validation without duplicates, which would count twice."""
     seen = read_seen(model)
     images = {photograph.image for photograph in seen}
     again = {photograph.image for photograph in seen if photograph.duplicate_of in images}
-    return [case for case in out_of_fold_cases(model) if case.image not in again]
-
-
-def _scores(row: Mapping[str, str]) -> tuple[float, ...]:
-    """In the order of the columns `score0`, `score1` and so on."""
-    # A row that is too long has cells under no name.
-    columns = [name for name in row if name and name.startswith("score")]
-    return tuple(float(row[name]) for name in sorted(columns, key=lambda name: int(name[5:])))
+    return tuple(case for case in read_cases(model, OUT_OF_FOLD) if case.image not in again)

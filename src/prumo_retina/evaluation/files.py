@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import asdict
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -12,10 +10,12 @@ import numpy as np
 
 from prumo.files import json_text
 from prumo.message import Message
+from prumo.report.figures.figure import Figure
 from prumo.report.file import write_file
 from prumo.version import __version__
 from prumo_retina.card import card
-from prumo_retina.card.layout import Drawing, Picture, html, markdown
+from prumo_retina.card.layout import Picture, html, markdown
+from prumo_retina.dataset.data_folder import csv_text
 from prumo_retina.evaluation import image_names, require_known_images
 from prumo_retina.judge.measures import scores_of
 from prumo_retina.prediction import write_overlay
@@ -49,8 +49,8 @@ def write_evaluation(
     model_card = card(evaluation, pictures, language)
     for section in model_card.sections:
         for block in section.blocks:
-            if isinstance(block, Drawing):
-                write_file(folder / f"{block.figure.name}.svg", block.figure.svg + "\n")
+            if isinstance(block, Figure):
+                write_file(folder / f"{block.name}.svg", block.svg + "\n")
     write_file(folder / "card.md", markdown(model_card))
     write_file(folder / "card.html", html(model_card))
     return folder
@@ -89,27 +89,21 @@ def predictions(evaluation: Evaluation) -> str:
     """A row of CSV for each photograph; one that cannot be judged is referred at every point."""
     points = list(evaluation.decisions.threshold)
     is_grade = evaluation.model.description.task == "grade"
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["image", "grade", "gradable", "fold", "probability", "told_grade"]
-        + [f"refer_{point}" for point in points]
-    )
     answers = zip(
         evaluation.decisions.probability.tolist(),
         scores_of(evaluation.cases).argmax(axis=1).tolist(),
         np.stack([evaluation.decisions.referred(point) for point in points], axis=1).tolist(),
         strict=True,
     )
+    rows = []
     for case in evaluation.cases:
-        row = [case.image, case.grade, _yes(case.is_gradable), case.fold]
+        answered: list[object] = ["", "", *(_yes(answer=True) for _ in points)]
         if case.is_gradable:
             probability, grade, referred = next(answers)
-            row += [f"{probability:.6f}", grade if is_grade else "", *map(_yes, referred)]
-        else:
-            row += ["", "", *[_yes(answer=True) for _ in points]]
-        writer.writerow(row)
-    return text.getvalue()
+            answered = [f"{probability:.6f}", grade if is_grade else "", *map(_yes, referred)]
+        rows.append([case.image, case.grade, _yes(case.is_gradable), case.fold, *answered])
+    heads = ["image", "grade", "gradable", "fold", "probability", "told_grade"]
+    return csv_text([*heads, *(f"refer_{point}" for point in points)], rows)
 
 
 def _yes(answer: bool) -> str:
@@ -150,27 +144,24 @@ def write_heat_maps(
     """Ask the model once more for these, and write a picture for each."""
     if not images or evaluation.material is None:
         return []
-    entries = {entry.image: entry for entry in evaluation.material.gradable}
-    paths = [evaluation.material.image(entries[image]) for image in images]
+    gradable = [case for case in evaluation.cases if case.is_gradable]
+    places = {case.image: place for place, case in enumerate(gradable)}
+    outputs = {entry.image: entry.output for entry in evaluation.material.gradable}
+    paths = [evaluation.material.folder / outputs[image] for image in images]
     found = score(evaluation.model, paths, heat_maps=True, progress=progress)
     if found.heat_maps is None:
         return []
     pictures = []
     for image, path, heat_map in zip(images, paths, found.heat_maps, strict=True):
         written = write_overlay(folder / HEAT_MAPS_FOLDER / f"{image}.png", path, heat_map)
-        title = language.say(_title(evaluation, image))
-        pictures.append(Picture(f"{HEAT_MAPS_FOLDER}/{written.name}", title, written.read_bytes()))
+        title = Message(
+            "{image}: true grade {grade}, probability of a referral {probability:.3f}",
+            {
+                "image": image,
+                "grade": gradable[places[image]].grade,
+                "probability": float(evaluation.decisions.probability[places[image]]),
+            },
+        )
+        name = f"{HEAT_MAPS_FOLDER}/{written.name}"
+        pictures.append(Picture(name, language.say(title), written.read_bytes()))
     return pictures
-
-
-def _title(evaluation: Evaluation, image: str) -> Message:
-    gradable = [case for case in evaluation.cases if case.is_gradable]
-    place = next(place for place, case in enumerate(gradable) if case.image == image)
-    return Message(
-        "{image}: true grade {grade}, probability of a referral {probability:.3f}",
-        {
-            "image": image,
-            "grade": gradable[place].grade,
-            "probability": float(evaluation.decisions.probability[place]),
-        },
-    )

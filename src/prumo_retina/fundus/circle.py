@@ -55,7 +55,12 @@ def cut_out(pixels: np.ndarray, circle: Circle, size: int) -> CutOut:
     # Every pixel counts by the area that it covers, so that no small lesion falls between two.
     interpolation = cv2.INTER_AREA if side >= size else cv2.INTER_LINEAR
     scaled = cv2.resize(square, (size, size), interpolation=interpolation)
-    visible = _visible(pixels.shape[:2], left, top, side, size)
+    # Pixels of the square whose middles are on the disc and in the photograph.
+    middles = (np.arange(size) + 0.5) * side / size
+    height, width = pixels.shape[:2]
+    in_rows = (top + middles > 0) & (top + middles < height)
+    in_columns = (left + middles > 0) & (left + middles < width)
+    visible = disc(size) & in_rows[:, None] & in_columns
     return CutOut(cv2.copyTo(scaled, visible.view(np.uint8)), visible)
 
 
@@ -78,13 +83,3 @@ def _window(pixels: np.ndarray, left: int, top: int, side: int) -> np.ndarray:
         max(0, left + side - width),
         cv2.BORDER_REPLICATE,
     )
-
-
-def _visible(photograph: tuple[int, ...], left: int, top: int, side: int, size: int) -> np.ndarray:
-    """Pixels of the square whose middles are on the disc and in the photograph."""
-    middles = np.arange(size) + 0.5
-    x, y = left + middles * side / size, top + middles * side / size
-    in_rows = (y > 0) & (y < photograph[0])
-    in_columns = (x > 0) & (x < photograph[1])
-    visible: np.ndarray = disc(size) & in_rows[:, None] & in_columns
-    return visible

@@ -12,7 +12,6 @@ over several levels is the fundus. The steepest descents of brightness place it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import cv2
@@ -75,7 +74,7 @@ _RAISED_CONTRAST = np.clip(255 / 1.3 * (np.arange(256) / (255 / 1.5)) ** 2, 0, 2
 
 def find_fundus(pixels: np.ndarray, method: Method, scale: float = 1.0) -> Circle | None:
     """Its circle in the given RGB pixels, or None; `scale` is theirs, as of a `Photograph`."""
-    return _METHODS[method](pixels, scale)
+    return find_by_rim(pixels) if method == "rim" else find_by_contour(pixels, scale)
 
 
 def agreed_circle(
@@ -83,9 +82,7 @@ def agreed_circle(
 ) -> Circle | None:
     """The plausible circle through three points that most points lie on (Fischler, Bolles 1981).
 
-    Args:
-        points: Rows of x and y.
-        is_plausible: Tells for rows of x, y and radius which of them may be the circle.
+    Points are rows of x and y; `is_plausible` is asked about rows of x, y and radius.
     """
     if len(points) < _POINTS_PER_CIRCLE:
         return None
@@ -115,13 +112,6 @@ def fitted_circle(points: np.ndarray, start: Circle) -> Circle:
     return Circle(float(x), float(y), float(radius))
 
 
-def distance_from(circle: Circle, points: np.ndarray) -> np.ndarray:
-    """Of each point from the circle's line, in pixels."""
-    towards = points - (circle.x, circle.y)
-    distance: np.ndarray = np.abs(np.hypot(towards[:, 0], towards[:, 1]) - circle.radius)
-    return distance
-
-
 def _through(triples: np.ndarray) -> np.ndarray:
     """Rows of x, y and radius of circles through three points; not finite for three in line."""
     first = triples[:, 0]
@@ -144,35 +134,21 @@ def _votes(circles: np.ndarray, points: np.ndarray) -> np.ndarray:
     return votes
 
 
-@dataclass(frozen=True)
-class _Descents:
-    """Where brightness falls most on each ray from a centre."""
-
-    points: np.ndarray
-    falls: np.ndarray
-    in_picture: np.ndarray
-
-
-def find_by_rim(pixels: np.ndarray, _scale: float) -> Circle | None:
+def find_by_rim(pixels: np.ndarray) -> Circle | None:
     """The circle of the rim, or None when too little of one is to be seen."""
     if min(pixels.shape[:2]) < _LEAST_PIXELS:
         return None
     small, reduction = reduced(pixels, _WORKING_PIXELS)
     if max(small.shape) > _MOST_PIXELS:
         return None
-    brightness = _brightness(small)
+    # Of the brightest channel, without grain and thin letters.
+    brightness = cv2.medianBlur(small.max(axis=2), 5)
     circle = agreed_circle(
         _outermost_points(brightness), lambda circles: _is_plausible(circles, brightness.shape)
     )
     for reach in _REACHES:
         circle = circle and _refined(circle, brightness, reach)
     return circle.scaled(reduction) if circle else None
-
-
-def _brightness(pixels: np.ndarray) -> np.ndarray:
-    """Of the brightest channel, without grain and thin letters."""
-    red, green, blue = cv2.split(pixels)
-    return cv2.medianBlur(cv2.max(cv2.max(red, green), blue), 5)
 
 
 def _outermost_points(brightness: np.ndarray) -> np.ndarray:
@@ -227,20 +203,24 @@ def _is_plausible(circles: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _refined(circle: Circle, brightness: np.ndarray, reach: float) -> Circle | None:
     """The circle through the steepest descents near it, or None when too few rays have one."""
-    descents = _steepest_descents(circle, brightness, reach)
-    in_picture = descents.in_picture
+    points, falls = _steepest_descents(circle, brightness, reach)
+    in_picture = _is_in_picture(points, brightness)
     if not in_picture.any():
         return None
-    usual_fall = float(np.median(descents.falls[in_picture]))
-    is_rim = in_picture & (descents.falls > max(_LEAST_CONTRAST / 2, _CLEAR_DESCENT * usual_fall))
-    found = fitted_circle(descents.points[is_rim], circle) if is_rim.any() else circle
-    is_on_circle = distance_from(found, descents.points) < TOLERANCE * found.radius
+    usual_fall = float(np.median(falls[in_picture]))
+    is_rim = in_picture & (falls > max(_LEAST_CONTRAST / 2, _CLEAR_DESCENT * usual_fall))
+    found = fitted_circle(points[is_rim], circle) if is_rim.any() else circle
+    distances = np.hypot(*(points - (found.x, found.y)).T)
+    is_on_circle = np.abs(distances - found.radius) < TOLERANCE * found.radius
     support = np.count_nonzero(is_rim & is_on_circle) / np.count_nonzero(in_picture)
     is_plausible = _is_plausible(np.array([[found.x, found.y, found.radius]]), brightness.shape)
     return found if support >= _LEAST_SUPPORT and is_plausible.all() else None
 
 
-def _steepest_descents(circle: Circle, brightness: np.ndarray, reach: float) -> _Descents:
+def _steepest_descents(
+    circle: Circle, brightness: np.ndarray, reach: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where brightness falls most on each ray from the centre, and by how much."""
     angles = np.arange(_RAYS) * (2 * np.pi / _RAYS)
     outwards = np.column_stack([np.cos(angles), np.sin(angles)])
     half = round(reach * circle.radius / _STEP_PIXELS) + _WINDOW_STEPS
@@ -251,7 +231,7 @@ def _steepest_descents(circle: Circle, brightness: np.ndarray, reach: float) -> 
     steps = steepest + _peak_offset(falls, steepest) + _WINDOW_STEPS - 0.5
     distances = radii[0] + _STEP_PIXELS * steps
     points = np.array([circle.x, circle.y]) + distances[:, None] * outwards
-    return _Descents(points, falls.max(axis=1), _is_in_picture(points, brightness))
+    return points, falls.max(axis=1)
 
 
 def _sampled(
@@ -305,9 +285,3 @@ def find_by_contour(pixels: np.ndarray, scale: float) -> Circle | None:
         y=moments["m01"] / moments["m00"] + 0.5,
         radius=radius + 0.5,
     )
-
-
-_METHODS: dict[Method, Callable[[np.ndarray, float], Circle | None]] = {
-    "rim": find_by_rim,
-    "voets": find_by_contour,
-}

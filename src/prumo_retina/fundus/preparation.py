@@ -20,10 +20,14 @@ JUDGED_SIZE = 299
 """Quality is judged at this diameter, whatever size is asked for, so that verdicts stay."""
 
 
-class Preparation(BaseModel):
-    """What decides the pixels of a prepared photograph."""
+class Part(BaseModel):
+    """A part of a document that Prumo writes and reads again: nothing in it is unknown."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Preparation(Part):
+    """What decides the pixels of a prepared photograph."""
 
     format: Literal[1] = 1
     """Goes up when the same settings would give other pixels."""

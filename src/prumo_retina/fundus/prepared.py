@@ -7,20 +7,22 @@ the size that a network wants changes a verdict.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import gt, lt
+from typing import TYPE_CHECKING, NamedTuple
 
 import cv2
 import numpy as np
 import simplejpeg
 
 from prumo.message import Message
-from prumo_retina.fundus.circle import cut_out, disc, reduced
+from prumo_retina.fundus.circle import CutOut, cut_out, disc, reduced
 from prumo_retina.fundus.find import find_fundus
 from prumo_retina.fundus.preparation import JUDGED_SIZE, Quality, Verdict
 
 if TYPE_CHECKING:
-    from prumo_retina.fundus.circle import Circle, CutOut
+    from prumo_retina.fundus.circle import Circle
     from prumo_retina.fundus.preparation import Enhancement, Preparation
     from prumo_retina.photograph.pixels import Photograph
 
@@ -129,58 +131,20 @@ def inspected(fundus: CutOut) -> Quality:
 
     A reason's figure is rounded away from its limit, so that none beyond it reads as within.
     """
-    brightness = brightness_of(fundus)
-    if brightness < LEAST_BRIGHTNESS:
-        return Quality(
-            Verdict.TOO_DARK,
-            Message(
-                "median brightness {brightness:.0f} of 255, at least {least} is needed",
-                {"brightness": math.floor(brightness), "least": LEAST_BRIGHTNESS},
-            ),
-        )
-    saturated = saturated_share_of(fundus)
-    if saturated > MOST_SATURATED:
-        return Quality(
-            Verdict.TOO_BRIGHT,
-            Message(
-                "{percent:.0f} % of the fundus is as bright as a photograph can be, at most {most} "
-                "% may be",
-                {"percent": math.ceil(100 * saturated), "most": round(100 * MOST_SATURATED)},
-            ),
-        )
-    sharpness = sharpness_of(fundus)
-    if sharpness < LEAST_SHARPNESS:
-        return Quality(
-            Verdict.BLURRED,
-            Message(
-                "fine detail is {sharpness:.2f} of coarse detail, at least {least:.2f} is needed",
-                {"sharpness": math.floor(100 * sharpness) / 100, "least": LEAST_SHARPNESS},
-            ),
-        )
-    grain = grain_of(fundus)
-    if grain > MOST_GRAIN:
-        return Quality(
-            Verdict.NOISY,
-            Message(
-                "grain is {grain:.2f} of coarse detail, at most {most:.2f} may be",
-                {"grain": math.ceil(100 * grain) / 100, "most": MOST_GRAIN},
-            ),
-        )
-    visible = visible_share_of(fundus)
-    if visible < LEAST_VISIBLE:
-        return Quality(
-            Verdict.CUT_OFF,
-            Message(
-                "{percent:.0f} % of the fundus is in the photograph, at least {least} % must be",
-                {"percent": math.floor(100 * visible), "least": round(100 * LEAST_VISIBLE)},
-            ),
-        )
+    for check in _CHECKS:
+        found = check.measured(fundus)
+        if check.is_beyond(found, check.limit):
+            away = math.floor if found < check.limit else math.ceil
+            rounded = away(found * check.steps) / check.steps
+            figures = {"found": rounded * check.shown, "limit": check.limit * check.shown}
+            return Quality(check.verdict, Message(_REASONS[check.verdict], figures))
     return Quality(Verdict.GOOD)
 
 
 def brightness_of(fundus: CutOut) -> float:
     """Median over the fundus of its brightest channel, 0 to 255."""
-    brightest = _brightest_channel(fundus)
+    red, green, blue = cv2.split(fundus.pixels)
+    brightest = cv2.max(cv2.max(red, green), blue)[fundus.visible]
     return float(np.median(brightest)) if brightest.size else 0.0
 
 
@@ -194,31 +158,18 @@ def saturated_share_of(fundus: CutOut) -> float:
 
 
 def sharpness_of(fundus: CutOut) -> float:
-    """Fine detail against coarse detail; a ratio, so light and contrast do not matter.
-
-    Not a number when so little of the fundus is visible that nobody can tell.
-    """
-    part = _inner_part(fundus)
-    green = fundus.pixels[..., 1].astype(np.float32)
-    coarse = _coarse_detail(green, part)
-    if not coarse or math.isnan(coarse):
-        return coarse
-    return _detail(green, _FINE_SIGMAS, part) / coarse
+    """Fine detail against coarse detail."""
+    return _against_coarse_detail(fundus, lambda green, part: _detail(green, _FINE_SIGMAS, part))
 
 
 def grain_of(fundus: CutOut) -> float:
-    """Strength of grain against coarse detail; a ratio, so light and contrast do not matter.
+    """Strength of grain against coarse detail: a median, since edges are not everywhere."""
 
-    A median, since grain is everywhere and edges are not. Not a number when so little of the fundus
-    is visible that nobody can tell.
-    """
-    part = _inner_part(fundus)
-    green = fundus.pixels[..., 1].astype(np.float32)
-    coarse = _coarse_detail(green, part)
-    if not coarse or math.isnan(coarse):
-        return coarse
-    finest = green - cv2.GaussianBlur(green, (0, 0), _FINEST_SIGMA * len(green) / 2)
-    return float(np.median(np.abs(finest[part]))) / _MEDIAN_OF_NORMAL / coarse
+    def strength(green: np.ndarray, part: np.ndarray) -> float:
+        finest = green - cv2.GaussianBlur(green, (0, 0), _FINEST_SIGMA * len(green) / 2)
+        return float(np.median(np.abs(finest[part]))) / _MEDIAN_OF_NORMAL
+
+    return _against_coarse_detail(fundus, strength)
 
 
 def visible_share_of(fundus: CutOut) -> float:
@@ -226,10 +177,45 @@ def visible_share_of(fundus: CutOut) -> float:
     return float(fundus.visible.sum() / disc(len(fundus.visible)).sum())
 
 
-def _brightest_channel(fundus: CutOut) -> np.ndarray:
-    red, green, blue = cv2.split(fundus.pixels)
-    brightest: np.ndarray = cv2.max(cv2.max(red, green), blue)[fundus.visible]
-    return brightest
+class _Check(NamedTuple):
+    verdict: Verdict
+    measured: Callable[[CutOut], float]
+    is_beyond: Callable[[float, float], bool]
+    limit: float
+    steps: int = 100
+    """Of the last digit that is shown, in one."""
+    shown: int = 1
+    """What one is shown as: 100 in percent."""
+
+
+_CHECKS = (
+    _Check(Verdict.TOO_DARK, brightness_of, lt, LEAST_BRIGHTNESS, steps=1),
+    _Check(Verdict.TOO_BRIGHT, saturated_share_of, gt, MOST_SATURATED, shown=100),
+    _Check(Verdict.BLURRED, sharpness_of, lt, LEAST_SHARPNESS),
+    _Check(Verdict.NOISY, grain_of, gt, MOST_GRAIN),
+    _Check(Verdict.CUT_OFF, visible_share_of, lt, LEAST_VISIBLE, shown=100),
+)
+_REASONS = {
+    Verdict.TOO_DARK: "median brightness {found:.0f} of 255, at least {limit} is needed",
+    Verdict.TOO_BRIGHT: "{found:.0f} % of the fundus is as bright as a photograph can be, at most "
+    "{limit:.0f} % may be",
+    Verdict.BLURRED: "fine detail is {found:.2f} of coarse detail, at least {limit:.2f} is needed",
+    Verdict.NOISY: "grain is {found:.2f} of coarse detail, at most {limit:.2f} may be",
+    Verdict.CUT_OFF: "{found:.0f} % of the fundus is in the photograph, at least {limit:.0f} % "
+    "must be",
+}
+
+
+def _against_coarse_detail(
+    fundus: CutOut, strength: Callable[[np.ndarray, np.ndarray], float]
+) -> float:
+    """A ratio, so light and contrast do not matter.
+
+    Not a number when so little of the fundus is visible that nobody can tell.
+    """
+    part, green = _inner_part(fundus), fundus.pixels[..., 1].astype(np.float32)
+    coarse = _coarse_detail(green, part)
+    return coarse if not coarse or math.isnan(coarse) else strength(green, part) / coarse
 
 
 def _coarse_detail(green: np.ndarray, part: np.ndarray) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -47,9 +46,18 @@ class _Fundus:
         began = perf_counter()
         photograph = self._photograph(image)
         was_decoded = perf_counter()
-        found = self._judged(photograph)
-        return replace(
-            found,
+        found = prepared(photograph, self._preparation)
+        tensor, seen = None, found.pixels
+        if found.quality.verdict.is_gradable and seen is not None:
+            # The network was trained on photographs that were stored so, and a JPEG changes pixels.
+            seen = simplejpeg.decode_jpeg(encoded(seen), colorspace="RGB")
+            tensor = self._form.of(seen)
+        return PreparedImage(
+            tensor,
+            seen,
+            photograph.width,
+            photograph.height,
+            found.quality,
             decode_seconds=was_decoded - began,
             preprocess_seconds=perf_counter() - was_decoded,
         )
@@ -65,12 +73,3 @@ class _Fundus:
             return photograph_in(image, self._preparation.wanted_pixels)
         except UnreadableError as error:
             raise BadImageError(error.reason) from error
-
-    def _judged(self, photograph: Photograph) -> PreparedImage:
-        found = prepared(photograph, self._preparation)
-        size = photograph.width, photograph.height
-        if not found.quality.verdict.is_gradable or found.pixels is None:
-            return PreparedImage(None, found.pixels, *size, found.quality)
-        # The network was trained on photographs that were stored so, and a JPEG changes pixels.
-        seen = simplejpeg.decode_jpeg(encoded(found.pixels), colorspace="RGB")
-        return PreparedImage(self._form.of(seen), seen, *size, found.quality)

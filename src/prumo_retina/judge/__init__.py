@@ -136,37 +136,27 @@ class GroupTable:
 
 
 def group_tables(cases: Sequence[Case], decisions: Decisions, point: str) -> tuple[GroupTable, ...]:
-    """A table for each column that tells the photographs apart.
-
-    No fold holds a photograph that cannot be judged, so their table has only the others.
-    """
-    parted = {
-        column: [case for case in cases if column != "fold" or case.is_gradable]
-        for column in COLUMNS
-    }
-    return tuple(
-        GroupTable(column, _groups(members, decisions, point, column))
-        for column, members in parted.items()
-        if len({getattr(case, column) for case in members}) > 1
-    )
-
-
-def _groups(
-    cases: Sequence[Case], decisions: Decisions, point: str, column: str
-) -> tuple[Group, ...]:
+    """A table for each column that tells the photographs apart."""
     gradable = [case for case in cases if case.is_gradable]
-    of_gradable = np.array([getattr(case, column) for case in gradable], dtype=np.str_)
     referred = decisions.referred(point)
-    found = [
-        _group(
-            name,
-            [case for case in cases if getattr(case, column) == name],
-            decisions.probability[of_gradable == name],
-            referred[of_gradable == name],
-        )
-        for name in {getattr(case, column) for case in cases}
-    ]
-    return tuple(sorted(found, key=lambda group: (-group.photographs, group.name)))
+    tables = []
+    for column in COLUMNS:
+        # No fold holds a photograph that cannot be judged, so their table has only the others.
+        members = gradable if column == "fold" else cases
+        of_gradable = np.array([getattr(case, column) for case in gradable], dtype=np.str_)
+        groups = [
+            _group(
+                name,
+                [case for case in members if getattr(case, column) == name],
+                decisions.probability[of_gradable == name],
+                referred[of_gradable == name],
+            )
+            for name in {getattr(case, column) for case in members}
+        ]
+        groups.sort(key=lambda group: (-group.photographs, group.name))
+        if len(groups) > 1:
+            tables.append(GroupTable(column, tuple(groups)))
+    return tuple(tables)
 
 
 def _group(

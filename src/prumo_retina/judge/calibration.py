@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from math import exp, floor, log
 from typing import TYPE_CHECKING
 
@@ -13,18 +14,21 @@ from scipy.special import log_softmax
 from prumo.errors import DataError
 from prumo_retina.grade import (
     BALANCED,
-    GRADE_COUNT,
     HIGH_SENSITIVITY,
     HIGH_SPECIFICITY,
     REFERABLE_FROM,
 )
-from prumo_retina.judge.measures import checked_grades, checked_probability, require_both_classes
+from prumo_retina.judge.measures import (
+    checked_grades,
+    checked_probability,
+    rate_among,
+    require_both_classes,
+)
 from prumo_retina.model import OperatingPoint
-from prumo_retina.scoring import referral_probability
-from prumo_serve.estimates import rate
+from prumo_retina.scoring import output_count, referral_probability
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -37,35 +41,45 @@ FEWEST_TO_EXPECT = round(1 / (1 - TARGET)) - 1
 """With fewer photographs of a class no threshold can expect `TARGET`: see `allowed_misses`."""
 
 
+class Rule(StrEnum):
+    """How a threshold was chosen; a model card translates these."""
+
+    EXPECTED_SENSITIVITY = f"expected sensitivity at least {TARGET}, then the greatest specificity"
+    NONE_MISSED = (
+        f"none missed, as too few are referable to expect {TARGET}; then the greatest specificity"
+    )
+    GREATEST_SUM = "greatest sum of sensitivity and specificity"
+    EXPECTED_SPECIFICITY = f"expected specificity at least {TARGET}, then the greatest sensitivity"
+    NO_FALSE_ALARM = (
+        f"no false alarm, as too few are not referable to expect {TARGET}; "
+        "then the greatest sensitivity"
+    )
+    GREATEST_SPECIFICITY = f"the greatest specificity, as {TARGET} is out of reach"
+
+
 def chosen_points(
     probability: ArrayLike, referable: ArrayLike, chosen_on: str
 ) -> tuple[OperatingPoint, ...]:
-    """The three named points of a set that is not the one they will be judged on.
-
-    Raises:
-        DataError: Nobody or everybody in the set is referable, or the arrays do not fit.
-    """
+    """The three named points of a set that is not the one they will be judged on."""
     values, truths = checked_probability(probability, referable)
     require_both_classes(truths, f"choosing thresholds on the {chosen_on} photographs")
     cuts = _Cuts(values, truths)
+    choices = {
+        HIGH_SENSITIVITY: _high_sensitivity(cuts),
+        BALANCED: _balanced(cuts),
+        HIGH_SPECIFICITY: _high_specificity(cuts),
+    }
     return tuple(
         OperatingPoint(
             name=name,
             threshold=float(cuts.threshold[at]),
-            rule=rule,
+            rule=rule.value,
             chosen_on=chosen_on,
             sensitivity=float(cuts.sensitivity[at]),
             specificity=float(cuts.specificity[at]),
         )
-        for name, choose in _CHOICES.items()
-        for at, rule in [choose(cuts)]
+        for name, (at, rule) in choices.items()
     )
-
-
-def is_referred(probability: ArrayLike, threshold: ArrayLike) -> NDArray[np.bool_]:
-    """The one rule that turns a probability into a referral: at the threshold or above it."""
-    referred: NDArray[np.bool_] = np.asarray(probability, dtype=np.float64) >= np.asarray(threshold)
-    return referred
 
 
 def allowed_misses(count: int) -> int:
@@ -76,13 +90,8 @@ def allowed_misses(count: int) -> int:
     that probability (split conformal prediction: Vovk, Gammerman and Shafer 2005). Fewer than 19
     photographs cannot promise that; then none of them may be missed.
     """
-    return max(0, _promised_misses(count))
-
-
-def _promised_misses(count: int) -> int:
-    """Less than none where even a threshold without a miss promises nothing."""
     # Rounded: a twentieth of twenty must not be less than one.
-    return floor(round((1 - TARGET) * (count + 1), 9)) - 1
+    return max(0, floor(round((1 - TARGET) * (count + 1), 9)) - 1)
 
 
 class _Cuts:
@@ -114,35 +123,26 @@ class _Cuts:
         self.specificity = specificity[is_cut]
 
 
-def _high_sensitivity(cuts: _Cuts) -> tuple[int, str]:
-    rule = (
-        f"expected sensitivity at least {TARGET}, then the greatest specificity"
-        if _promised_misses(cuts.referable) >= 0
-        else f"none missed, as too few are referable to expect {TARGET}; "
-        "then the greatest specificity"
-    )
+def _high_sensitivity(cuts: _Cuts) -> tuple[int, Rule]:
+    can_expect = cuts.referable >= FEWEST_TO_EXPECT
+    rule = Rule.EXPECTED_SENSITIVITY if can_expect else Rule.NONE_MISSED
     return _best(cuts.is_sensitive, cuts.specificity, cuts.sensitivity), rule
 
 
-def _balanced(cuts: _Cuts) -> tuple[int, str]:
+def _balanced(cuts: _Cuts) -> tuple[int, Rule]:
     """Youden (1950), "Index for rating diagnostic tests", Cancer 3(1)."""
     everything = np.ones(len(cuts.threshold), dtype=np.bool_)
     # Rounded: sums of the same two shares in another order must count as equal.
     index = np.round(cuts.sensitivity + cuts.specificity - 1, 12)
-    rule = "greatest sum of sensitivity and specificity"
-    return _best(everything, index, cuts.sensitivity), rule
+    return _best(everything, index, cuts.sensitivity), Rule.GREATEST_SUM
 
 
-def _high_specificity(cuts: _Cuts) -> tuple[int, str]:
+def _high_specificity(cuts: _Cuts) -> tuple[int, Rule]:
     if not cuts.is_specific.any():
-        rule = f"the greatest specificity, as {TARGET} is out of reach"
-        return _best(~cuts.is_specific, cuts.specificity, cuts.sensitivity), rule
-    rule = (
-        f"expected specificity at least {TARGET}, then the greatest sensitivity"
-        if _promised_misses(cuts.others) >= 0
-        else f"no false alarm, as too few are not referable to expect {TARGET}; "
-        "then the greatest sensitivity"
-    )
+        at = _best(~cuts.is_specific, cuts.specificity, cuts.sensitivity)
+        return at, Rule.GREATEST_SPECIFICITY
+    can_expect = cuts.others >= FEWEST_TO_EXPECT
+    rule = Rule.EXPECTED_SPECIFICITY if can_expect else Rule.NO_FALSE_ALARM
     return _best(cuts.is_specific, cuts.sensitivity, cuts.specificity), rule
 
 
@@ -150,13 +150,6 @@ def _best(allowed: NDArray[np.bool_], first: NDArray[np.float64], then: NDArray[
     """The allowed cut that is greatest in the first figure, and among equals in the second."""
     places = np.flatnonzero(allowed)
     return int(places[np.lexsort((then[places], first[places]))[-1]])
-
-
-_CHOICES: dict[str, Callable[[_Cuts], tuple[int, str]]] = {
-    HIGH_SENSITIVITY: _high_sensitivity,
-    BALANCED: _balanced,
-    HIGH_SPECIFICITY: _high_specificity,
-}
 
 
 BINS = 10
@@ -191,12 +184,11 @@ def fitted_temperature(scores: ArrayLike, grades: ArrayLike, task: Task) -> floa
     Guo et al. (2017), "On Calibration of Modern Neural Networks": least negative log-likelihood.
     A set without a single mistake would ask for a temperature of 0, so each truth keeps a doubt of
     one in n + 1, as Platt (1999) gives his targets.
-
-    Raises:
-        DataError: Scores are not finite or do not fit the task, or there is only one class.
     """
     logits, classes = _classes(scores, grades, task)
-    targets = _doubted(classes, logits.shape[1])
+    outputs, doubt = logits.shape[1], 1 / (len(classes) + 1)
+    shares = np.bincount(classes, minlength=outputs) / len(classes)
+    targets = (1 - doubt) * np.eye(outputs)[classes] + doubt * shares
 
     def loss(log_temperature: float) -> float:
         likelihood = log_softmax(logits / exp(log_temperature), axis=1)
@@ -222,12 +214,9 @@ def calibration(
     values, truths = checked_probability(probability, referable)
     if not len(values):
         raise DataError("calibration needs at least one photograph with a grade")
-    names = None if patients is None else np.asarray(patients)
     filled = tuple(
         ReliabilityBin(
-            len(places),
-            float(values[places].mean()),
-            rate(truths[places], None if names is None else names[places]),
+            len(places), float(values[places].mean()), rate_among(places, truths, patients)
         )
         for places in _equal_parts(values, bins)
     )
@@ -244,11 +233,11 @@ def _classes(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Scores of at least two classes, and the class of each photograph."""
     table, truths = np.asarray(scores, dtype=np.float64), checked_grades(grades)
-    outputs = 1 if task == "referral" else GRADE_COUNT
-    if table.shape != (len(truths), outputs):
+    shape = len(truths), output_count(task)
+    if table.shape != shape:
         raise DataError(
             f"scores of the shape {table.shape} do not fit the task {task} on {len(truths)} "
-            f"photographs: it has {(len(truths), outputs)}"
+            f"photographs: it has {shape}"
         )
     if not np.isfinite(table).all():
         raise DataError("a score is infinite or not a number, so the training went wrong")
@@ -261,13 +250,6 @@ def _classes(
             f"there are {len(truths)} photographs, all of one class"
         )
     return table, truths
-
-
-def _doubted(classes: NDArray[np.intp], count: int) -> NDArray[np.float64]:
-    shares = np.bincount(classes, minlength=count) / len(classes)
-    doubt = 1 / (len(classes) + 1)
-    targets: NDArray[np.float64] = (1 - doubt) * np.eye(count)[classes] + doubt * shares
-    return targets
 
 
 def _equal_parts(values: NDArray[np.float64], parts: int) -> list[NDArray[np.intp]]:
@@ -290,8 +272,9 @@ class Decisions:
     """Of each operating point, for each photograph."""
 
     def referred(self, point: str) -> NDArray[np.bool_]:
-        """Who is referred at an operating point."""
-        return is_referred(self.probability, self.threshold[point])
+        """Who is referred at an operating point: at its threshold or above it."""
+        referred: NDArray[np.bool_] = self.probability >= self.threshold[point]
+        return referred
 
 
 def fixed_decisions(

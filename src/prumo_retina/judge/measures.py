@@ -138,38 +138,34 @@ def point_rates(
     gradable = [case for case in cases if case.is_gradable]
     everywhere = np.ones(len(cases), dtype=np.bool_)
     everywhere[[case.is_gradable for case in cases]] = referred
+    grades, patients = grades_of(gradable), patients_of(gradable)
     return PointRates(
         point=point,
         gradable=rates(gradable, referred),
         all=rates(cases, everywhere),
-        referred_by_grade=_referred_by_grade(gradable, referred),
+        referred_by_grade={
+            int(grade): rate_among(grades == grade, referred, patients) for grade in Grade
+        },
     )
+
+
+def rate_among(
+    chosen: NDArray[np.generic], hits: NDArray[np.bool_], patients: Sequence[str] | None
+) -> Estimate:
+    """The share of hits among the chosen, a mask or places."""
+    return rate(hits[chosen], None if patients is None else np.asarray(patients)[chosen])
 
 
 def rates(cases: Sequence[Case], referred: NDArray[np.bool_]) -> Rates:
     """Rates of cases that are referred or not."""
     referable = np.array([case.is_referable for case in cases], dtype=np.bool_)
     patients = patients_of(cases)
-
-    def among(chosen: NDArray[np.bool_], hits: NDArray[np.bool_]) -> Estimate:
-        those = None if patients is None else np.asarray(patients)[chosen]
-        return rate(hits[chosen], those)
-
     return Rates(
-        sensitivity=among(referable, referred),
-        specificity=among(~referable, ~referred),
-        right_referrals=among(referred, referable),
-        right_dismissals=among(~referred, ~referable),
+        sensitivity=rate_among(referable, referred, patients),
+        specificity=rate_among(~referable, ~referred, patients),
+        right_referrals=rate_among(referred, referable, patients),
+        right_dismissals=rate_among(~referred, ~referable, patients),
     )
-
-
-def _referred_by_grade(cases: Sequence[Case], referred: NDArray[np.bool_]) -> dict[int, Estimate]:
-    grades, patients = grades_of(cases), patients_of(cases)
-    of_grade = {int(grade): grades == grade for grade in Grade}
-    return {
-        grade: rate(referred[inside], None if patients is None else np.asarray(patients)[inside])
-        for grade, inside in of_grade.items()
-    }
 
 
 @dataclass(frozen=True)
@@ -181,11 +177,6 @@ class RocCurve:
     sensitivity: NDArray[np.float64]
     false_alarms: NDArray[np.float64]
     """Share of those referred among the photographs that are not referable: 1 - specificity."""
-
-    @property
-    def area(self) -> float:
-        """By trapezoids, which counts ties as one half."""
-        return float(np.trapezoid(self.sensitivity, self.false_alarms))
 
 
 def roc_curve(probability: ArrayLike, referable: ArrayLike) -> RocCurve:
@@ -203,22 +194,16 @@ def roc_curve(probability: ArrayLike, referable: ArrayLike) -> RocCurve:
 
 
 def auc(
-    probability: ArrayLike,
-    referable: ArrayLike,
-    patients: ArrayLike | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
+    probability: ArrayLike, referable: ArrayLike, patients: ArrayLike | None = None
 ) -> Estimate:
     """How often a referable photograph has a higher probability than another, with its interval."""
     values, truths = checked_probability(probability, referable)
     require_both_classes(truths, "the area under the ROC curve")
-    return area_under_curve(values, truths, patients, confidence)
+    return area_under_curve(values, truths, patients)
 
 
 def quadratic_kappa(
-    answered: ArrayLike,
-    true: ArrayLike,
-    patients: ArrayLike | None = None,
-    confidence: float = DEFAULT_CONFIDENCE,
+    answered: ArrayLike, true: ArrayLike, patients: ArrayLike | None = None
 ) -> Estimate:
     """Cohen's kappa with quadratic weights, between a model's grades and the true ones.
 
@@ -241,7 +226,7 @@ def quadratic_kappa(
     if clusters == 1 or abs(kappa) == 1:
         return Estimate(kappa, None, None, n, "")
     error = sqrt(clusters / (clusters - 1) * float(sums @ sums)) / n
-    half = float(ndtri(0.5 + confidence / 2)) * error / (1 - kappa**2)
+    half = float(ndtri(0.5 + DEFAULT_CONFIDENCE / 2)) * error / (1 - kappa**2)
     method = "Fleiss-Cohen-Everitt" + (", z" if patients is None else " by patient, z")
     return Estimate(kappa, tanh(atanh(kappa) - half), tanh(atanh(kappa) + half), n, method)
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, language
 from prumo_retina.fundus.preparation import Verdict
-from prumo_retina.grade import REFERABLE_FROM, Urgency, point_label
+from prumo_retina.grade import (
+    CAUTION,
+    REFERABLE_FROM,
+    UNGRADABLE_IS_REFERRED,
+    Urgency,
+    point_label,
+)
 from prumo_retina.task import deciding_point
 from prumo_serve.task import TaskPage
 
@@ -17,11 +23,8 @@ if TYPE_CHECKING:
 
 _TEXTS = {
     "title": Message("Photographs of the retina"),
-    "caution": Message(
-        "Decision support for diabetic retinopathy, not a diagnosis: a health professional "
-        "decides. Macular oedema is not judged."
-    ),
-    "ungradable": Message("A photograph that cannot be judged counts as a referral."),
+    "caution": CAUTION,
+    "ungradable": UNGRADABLE_IS_REFERRED,
     "worklist": Message("Worklist, the most urgent first"),
     "grade": Message("Grade"),
     "referral_probability": Message("Probability of a referral"),

@@ -11,28 +11,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prumo.errors import DataError
-from prumo.message import Message
 from prumo_retina.photograph.pixels import (
     Photograph,
     UnreadableError,
-    read_jpeg,
     read_png,
     read_tiff,
     upright_jpeg,
 )
 
-__all__ = [
-    "SUFFIXES",
-    "Photograph",
-    "PhotographError",
-    "UnreadableError",
-    "is_photograph_file",
-    "patient_number",
-    "photograph_in",
-    "read_photograph",
-]
+if TYPE_CHECKING:
+    from prumo.message import Message
 
 SUFFIXES = frozenset({".dcm", ".dicom", ".jpe", ".jpeg", ".jpg", ".png", ".tif", ".tiff"})
 """How files of photographs are commonly named."""
@@ -41,7 +32,7 @@ MOST_BYTES = 1_000_000_000
 _JPEG_MARK = b"\xff\xd8\xff"
 _PNG_MARK = b"\x89PNG\r\n\x1a\n"
 _READERS: dict[bytes, Callable[[Path, int], Photograph]] = {
-    _JPEG_MARK: read_jpeg,
+    _JPEG_MARK: lambda path, wanted_pixels: upright_jpeg(path.read_bytes(), wanted_pixels),
     _PNG_MARK: read_png,
     b"II*\0": read_tiff,
     b"MM\0*": read_tiff,
@@ -70,49 +61,45 @@ class PhotographError(DataError):
 
 
 def read_photograph(path: Path, wanted_pixels: int) -> Photograph:
-    """Read one, reduced to a half, a quarter or an eighth where enough remains.
+    """Read a JPEG, PNG, TIFF or DICOM file, reduced to a half, a quarter or an eighth.
 
-    Args:
-        path: Of a JPEG, PNG, TIFF or DICOM file.
-        wanted_pixels: The least length of the shorter side that must remain.
-
-    Raises:
-        PhotographError: Whatever is wrong with the file.
+    `wanted_pixels` is the least length of the shorter side that must remain. Whatever is wrong with
+    the file is a PhotographError.
     """
-    with _errors_of(path):
-        return _reader(path)(path, wanted_pixels)
+    try:
+        with _reasons():
+            return _reader(path)(path, wanted_pixels)
+    except UnreadableError as error:
+        raise PhotographError(path, error.reason) from error
 
 
 def photograph_in(content: bytes, wanted_pixels: int) -> Photograph:
-    """Decode a JPEG or PNG that never was a file, as `read_photograph` reads one.
-
-    Raises:
-        UnreadableError: Whatever is wrong with it.
-    """
+    """Decode a JPEG or PNG that never was a file; whatever is wrong is an UnreadableError."""
     with _reasons():
         if content.startswith(_JPEG_MARK):
             return upright_jpeg(content, wanted_pixels)
         if content.startswith(_PNG_MARK):
             return read_png(io.BytesIO(content), wanted_pixels)
-        raise UnreadableError(Message("is neither JPEG nor PNG"))
+        raise UnreadableError("is neither JPEG nor PNG")
 
 
 def patient_number(path: Path) -> str:
     """What a DICOM file calls its patient; empty when it does not say, and for all other files."""
     try:
-        with _errors_of(path):
-            is_known = path.is_file() and _is_dicom(_start(path))
-            return _read_patient_number(path) if is_known else ""
-    except PhotographError:
+        with _reasons():
+            if not path.is_file() or not _is_dicom(_start(path)):
+                return ""
+            from prumo_retina.photograph.dicom import read_patient_number  # noqa: PLC0415 (as below)
+
+            return read_patient_number(path)
+    except UnreadableError:
         return ""
 
 
 def is_photograph_file(path: Path) -> bool:
     """Whether it begins as one; archives write them without an ending, or with numbers as one."""
-    if not path.is_file():
-        return False
     try:
-        start = _start(path)
+        start = _start(path) if path.is_file() else b""
     except OSError:
         return False
     return _is_dicom(start) or start.startswith(tuple(_READERS))
@@ -121,35 +108,25 @@ def is_photograph_file(path: Path) -> bool:
 def _reader(path: Path) -> Callable[[Path, int], Photograph]:
     # Opening a pipe would wait for somebody to write into it.
     if path.exists() and not path.is_file():
-        raise UnreadableError(
-            Message("is a folder, not a photograph" if path.is_dir() else "is not a file")
-        )
+        raise UnreadableError("is a folder, not a photograph" if path.is_dir() else "is not a file")
     start = _start(path)
     if not start:
-        raise UnreadableError(Message("is empty"))
+        raise UnreadableError("is empty")
     if path.stat().st_size > MOST_BYTES:
         most = MOST_BYTES // 10**9
-        raise UnreadableError(
-            Message("is larger than the {most} GB that a photograph may have", {"most": most})
-        )
+        raise UnreadableError("is larger than the {most} GB that a photograph may have", most=most)
     if _is_dicom(start):
         return _read_dicom
     for mark, reader in _READERS.items():
         if start.startswith(mark):
             return reader
-    raise UnreadableError(Message("is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM"))
+    raise UnreadableError("is not a photograph: it is neither JPEG nor PNG, TIFF or DICOM")
 
 
 def _read_dicom(path: Path, wanted_pixels: int) -> Photograph:
     from prumo_retina.photograph.dicom import read_dicom  # noqa: PLC0415 (a server has no pydicom)
 
     return read_dicom(path, wanted_pixels)
-
-
-def _read_patient_number(path: Path) -> str:
-    from prumo_retina.photograph.dicom import read_patient_number  # noqa: PLC0415 (a server has no pydicom)
-
-    return read_patient_number(path)
 
 
 def _start(path: Path) -> bytes:
@@ -163,16 +140,6 @@ def _is_dicom(start: bytes) -> bool:
 
 
 @contextmanager
-def _errors_of(path: Path) -> Iterator[None]:
-    """Whatever a broken file makes a decoder raise, as an error that names the file."""
-    try:
-        with _reasons():
-            yield
-    except UnreadableError as error:
-        raise PhotographError(path, error.reason) from error
-
-
-@contextmanager
 def _reasons() -> Iterator[None]:
     """Whatever a broken photograph makes a decoder raise, as an error that says why."""
     try:
@@ -180,12 +147,12 @@ def _reasons() -> Iterator[None]:
     except UnreadableError:
         raise
     except FileNotFoundError as error:
-        raise UnreadableError(Message("does not exist")) from error
+        raise UnreadableError("does not exist") from error
     except PermissionError as error:
-        raise UnreadableError(Message("may not be read by this user")) from error
+        raise UnreadableError("may not be read by this user") from error
     except Exception as error:
         # A broken file can make a decoder raise anything.
         # In full, an error of the system names the file once more.
         text = getattr(error, "strerror", None) or str(error)
         reason = text.partition("\n")[0] or type(error).__name__
-        raise UnreadableError(Message("cannot be decoded: {reason}", {"reason": reason})) from error
+        raise UnreadableError("cannot be decoded: {reason}", reason=reason) from error

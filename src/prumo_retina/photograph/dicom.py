@@ -67,18 +67,13 @@ def read_dicom(path: Path, wanted_pixels: int) -> Photograph:
     dataset = pydicom.dcmread(path, specific_tags=[*_NEEDED, *_ALSO_READ])
     if missing := [name for name in _NEEDED if name not in dataset]:
         raise UnreadableError(
-            Message(
-                "has no {missing}: it is not a whole DICOM photograph",
-                {"missing": ", ".join(missing)},
-            )
+            "has no {missing}: it is not a whole DICOM photograph", missing=", ".join(missing)
         )
     if dataset.SOPClassUID not in _CLASSES:
         raise UnreadableError(
-            Message(
-                "is a DICOM file of the class '{name}': only those of the class 'Ophthalmic "
-                "Photography' are photographs of a fundus",
-                {"name": UID(dataset.SOPClassUID).name},
-            )
+            "is a DICOM file of the class '{name}': only those of the class 'Ophthalmic "
+            "Photography' are photographs of a fundus",
+            name=UID(dataset.SOPClassUID).name,
         )
     check_size(dataset.Columns, dataset.Rows, dataset.Columns * dataset.Rows)
     frames = int(dataset.get("NumberOfFrames") or 1)
@@ -120,11 +115,10 @@ def _decodable_transfer(path: Path) -> UID:
     # A deflated file is inflated at once, however large it becomes.
     if not is_known or transfer == DeflatedExplicitVRLittleEndian:
         raise UnreadableError(
-            Message(
-                "is stored as '{name}' (transfer syntax {transfer}), which cannot be decoded here: "
-                "export it uncompressed, as JPEG or as JPEG 2000",
-                {"name": transfer.name, "transfer": str(transfer)},
-            )
+            "is stored as '{name}' (transfer syntax {transfer}), which cannot be decoded here: "
+            "export it uncompressed, as JPEG or as JPEG 2000",
+            name=transfer.name,
+            transfer=str(transfer),
         )
     return transfer
 
@@ -132,19 +126,12 @@ def _decodable_transfer(path: Path) -> UID:
 def _decoded(dataset: Dataset) -> Image.Image:
     kind = dataset.PhotometricInterpretation
     if kind not in _COLOURS:
-        raise UnreadableError(
-            Message(
-                "has colours coded as {kind}; known: {known}",
-                {"kind": kind, "known": ", ".join(sorted(_COLOURS))},
-            )
-        )
+        known = ", ".join(sorted(_COLOURS))
+        raise UnreadableError("has colours coded as {kind}; known: {known}", kind=kind, known=known)
     bits = dataset.BitsStored
     if not _LEAST_BITS <= bits <= _MOST_BITS or dataset.PixelRepresentation != 0:
         raise UnreadableError(
-            Message(
-                "has samples of {bits} bits: photographs have 8 to 16, without a sign",
-                {"bits": bits},
-            )
+            "has samples of {bits} bits: photographs have 8 to 16, without a sign", bits=bits
         )
     samples = pixel_array(dataset, index=0, raw=True)
     samples >>= bits - _LEAST_BITS

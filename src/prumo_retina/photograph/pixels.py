@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import simplejpeg
@@ -19,11 +20,6 @@ from PIL.TiffImagePlugin import TiffImageFile
 
 from prumo.images import simple_jpeg_size, with_8_bits
 from prumo.message import Message
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import BinaryIO
-
 
 MOST_PIXELS = 105_000_000
 """As many as the largest camera backs give; more are an attack, or no photograph of one eye."""
@@ -54,9 +50,9 @@ class Photograph:
 class UnreadableError(Exception):
     """Why a file cannot be read; whoever asked for it knows which one it is."""
 
-    def __init__(self, reason: Message) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, text: str, /, **values: object) -> None:
+        super().__init__(text, values)
+        self.reason = Message(text, values)
 
 
 def reduction(width: int, height: int, wanted_pixels: int) -> int:
@@ -76,21 +72,19 @@ def reduced(pixels: int, by: int) -> int:
 
 def check_size(width: int, height: int, held_pixels: int) -> None:
     """Refuse, before anything is decoded, what is no photograph or would fill the memory."""
-    size = {"width": width, "height": height}
     if min(width, height) < LEAST_SIDE_PIXELS:
         raise UnreadableError(
-            Message(
-                "has {width} by {height} pixels: a photograph has at least {least} a side",
-                {**size, "least": LEAST_SIDE_PIXELS},
-            )
+            "has {width} by {height} pixels: a photograph has at least {least} a side",
+            width=width,
+            height=height,
+            least=LEAST_SIDE_PIXELS,
         )
     if held_pixels > MOST_PIXELS:
         raise UnreadableError(
-            Message(
-                "has {width} by {height} pixels: more than the {most} million that are decoded at "
-                "once",
-                {**size, "most": MOST_PIXELS // 1_000_000},
-            )
+            "has {width} by {height} pixels: more than the {most} million that are decoded at once",
+            width=width,
+            height=height,
+            most=MOST_PIXELS // 1_000_000,
         )
 
 
@@ -106,15 +100,19 @@ _ON_ITS_SIDE = {5, 6, 7, 8}
 """EXIF orientations; those in which width and height change places."""
 
 
-def read_jpeg(path: Path, wanted_pixels: int) -> Photograph:
-    """Read a file and turn the photograph as its EXIF orientation says."""
-    return upright_jpeg(path.read_bytes(), wanted_pixels)
-
-
 def upright_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
     """Decode a whole JPEG and turn it as its EXIF orientation says."""
     photograph = decoded_jpeg(content, wanted_pixels)
-    return _turned(photograph, _orientation(content))
+    with JpegImageFile(io.BytesIO(content)) as header:
+        orientation: int = header.getexif().get(ExifTags.Base.Orientation, _UPRIGHT)
+    if orientation == _UPRIGHT:
+        return photograph
+    picture = Image.fromarray(photograph.pixels)
+    picture.getexif()[ExifTags.Base.Orientation] = orientation
+    pixels = np.array(ImageOps.exif_transpose(picture))
+    if orientation not in _ON_ITS_SIDE:
+        return replace(photograph, pixels=pixels)
+    return replace(photograph, pixels=pixels, width=photograph.height, height=photograph.width)
 
 
 def decoded_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
@@ -136,23 +134,6 @@ def decoded_jpeg(content: bytes, wanted_pixels: int) -> Photograph:
         header.draft(None, (width // by, height // by))
         pixels = np.array(header.convert("RGB"))
     return Photograph(pixels, width, height, scale=1 / by)
-
-
-def _orientation(content: bytes) -> int:
-    with JpegImageFile(io.BytesIO(content)) as header:
-        found: int = header.getexif().get(ExifTags.Base.Orientation, _UPRIGHT)
-        return found
-
-
-def _turned(photograph: Photograph, orientation: int) -> Photograph:
-    if orientation == _UPRIGHT:
-        return photograph
-    picture = Image.fromarray(photograph.pixels)
-    picture.getexif()[ExifTags.Base.Orientation] = orientation
-    pixels = np.array(ImageOps.exif_transpose(picture))
-    if orientation not in _ON_ITS_SIDE:
-        return replace(photograph, pixels=pixels)
-    return replace(photograph, pixels=pixels, width=photograph.height, height=photograph.width)
 
 
 _DEEP_GREY = {"I;16", "I;16B"}
@@ -178,7 +159,7 @@ def _read(picture: Image.Image, wanted_pixels: int) -> Photograph:
     check_size(picture.width, picture.height, picture.width * picture.height)
     if picture.mode not in _MODES:
         raise UnreadableError(
-            Message("has pixels of the kind {mode}, which no camera writes", {"mode": picture.mode})
+            "has pixels of the kind {mode}, which no camera writes", mode=picture.mode
         )
     picture.load()
     # Metadata that are broken say nothing, and the photograph is whole without them.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import cv2
 import simplejpeg
 
+from prumo.datasets.source import in_threads
 from prumo.errors import InputError, StorageError
-from prumo.machine.cpu import read_cpu
 from prumo.message import Series
 from prumo.report.file import write_file
 from prumo.supervise.interruption import sigterm_as_interrupt
@@ -32,11 +32,10 @@ from prumo_retina.scoring import grade_probabilities, referral_probability, scor
 from prumo_serve.heat_map import overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
 
-    from prumo.message import Message
     from prumo.progress import Progress
     from prumo_retina.fundus.preparation import Preparation
     from prumo_retina.grade import Threshold
@@ -86,134 +85,111 @@ class Request:
 def predict(
     model: ModelFolder, files: Sequence[Path], request: Request, progress: Progress
 ) -> list[Prediction]:
-    """One answer for each file, in their order, also for files that cannot be read.
-
-    Raises:
-        StorageError: Heat maps are requested where no folder can be made.
-    """
+    """One answer for each file, in their order, also for files that cannot be read."""
     if request.heat_maps is not None:
-        _make_folder(request.heat_maps)
+        # Before all work, which would be lost if it were found out at the end.
+        with StorageError.writing(request.heat_maps):
+            request.heat_maps.mkdir(parents=True, exist_ok=True)
     # Photographs of patients stay in a folder that only this user can open, and go at the end.
     with sigterm_as_interrupt(), tempfile.TemporaryDirectory(prefix="prumo-eyes-") as scratch:
-        seen = list(_prepare_all(files, model.description.preparation, Path(scratch), progress))
-        judged = [item for item in seen if item.jpeg]
+        seen = _prepare_all(files, model.description.preparation, Path(scratch), progress)
+        jpegs = {unjudged.file: jpeg for unjudged, jpeg in seen if jpeg}
         scores = score(
             model,
-            [item.jpeg for item in judged if item.jpeg],
+            list(jpegs.values()),
             heat_maps=request.heat_maps is not None,
             device=request.device,
             progress=progress,
         )
-        heat_maps = _write_heat_maps(judged, scores, request.heat_maps, progress)
-    answers = dict(zip((item.file for item in judged), _answers(model, scores), strict=True))
-    return [_prediction(item, answers.get(item.file), request, heat_maps) for item in seen]
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """A file, and the photograph that a network may judge if there is one."""
-
-    file: Path
-    quality: Quality
-    eye: str = ""
-    jpeg: Path | None = None
-
-
-@dataclass(frozen=True)
-class _Answer:
-    probability: float
-    grades: tuple[float, ...]
-
-
-def _make_folder(path: Path) -> None:
-    """Before all work, which would be lost if it were found out at the end."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
+        heat_maps = _write_heat_maps(jpegs, scores, request.heat_maps, progress)
+    answers = dict(zip(jpegs, _answers(model, scores), strict=True))
+    return [
+        _judged(unjudged, *answers[unjudged.file], request, heat_maps.get(unjudged.file))
+        if unjudged.file in answers
+        else unjudged
+        for unjudged, _ in seen
+    ]
 
 
 def _prepare_all(
     files: Sequence[Path], preparation: Preparation, scratch: Path, progress: Progress
-) -> Iterator[_Seen]:
-    targets = (scratch / f"{number}.jpg" for number in range(len(files)))
-    with ThreadPoolExecutor(read_cpu().usable_cores) as pool:
-        try:
-            waiting = [
-                pool.submit(_prepare, file, preparation, target)
-                for file, target in zip(files, targets, strict=True)
-            ]
-            for number, future in enumerate(waiting, start=1):
-                yield future.result()
-                progress.show("preparing photographs", f"{number} of {len(files)}")
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+) -> list[tuple[Prediction, Path | None]]:
+    """Each file as if it could not be judged, and a JPEG for the network where it can."""
+
+    def prepare(number: int) -> tuple[Prediction, Path | None]:
+        return _prepare(files[number], preparation, scratch / f"{number}.jpg")
+
+    seen = []
+    with contextlib.closing(in_threads(prepare, range(len(files)))) as results:
+        for found in results:
+            seen.append(found)
+            progress.show("preparing photographs", f"{len(seen)} of {len(files)}")
+    return seen
 
 
-def _prepare(file: Path, preparation: Preparation, target: Path) -> _Seen:
+def _prepare(file: Path, preparation: Preparation, target: Path) -> tuple[Prediction, Path | None]:
     """As `prumo retina prepare` does, so that a model sees what it was trained on."""
     try:
         photograph = read_photograph(file, preparation.wanted_pixels)
     except PhotographError as error:
-        return _Seen(file, Quality(Verdict.UNREADABLE, error.reason))
+        return _ungradable(file, "", Quality(Verdict.UNREADABLE, error.reason)), None
     found = prepared(photograph, preparation)
-    quality = _with_notes(found.quality, photograph.notes)
+    quality = found.quality
+    if photograph.notes:
+        # Also a photograph that can be judged may have pages that nobody has looked at.
+        reasons = (*filter(None, [quality.reason]), *photograph.notes)
+        quality = replace(quality, reason=Series(reasons, "; "))
+    unjudged = _ungradable(file, photograph.laterality, quality)
     if not quality.verdict.is_gradable or found.pixels is None:
-        return _Seen(file, quality, photograph.laterality)
-    try:
+        return unjudged, None
+    with StorageError.writing(target):
         target.write_bytes(encoded(found.pixels))
-    except OSError as error:
-        raise StorageError.on_writing(target, error) from error
-    return _Seen(file, quality, photograph.laterality, target)
+    return unjudged, target
 
 
-def _with_notes(quality: Quality, notes: Sequence[Message]) -> Quality:
-    """Also a photograph that can be judged may have pages that nobody has looked at."""
-    if not notes:
-        return quality
-    return replace(quality, reason=Series((*filter(None, [quality.reason]), *notes), "; "))
+def _ungradable(file: Path, eye: str, quality: Quality) -> Prediction:
+    return Prediction(file, eye, quality, refer=True, urgency=Urgency.UNGRADABLE)
 
 
 def _write_heat_maps(
-    judged: Sequence[_Seen], scores: Scores, folder: Path | None, progress: Progress
+    jpegs: Mapping[Path, Path], scores: Scores, folder: Path | None, progress: Progress
 ) -> dict[Path, Path]:
     """File → the heat map that was written for it."""
     if folder is None or scores.heat_maps is None:
         return {}
-    names = overlay_names([item.file for item in judged])
     written: dict[Path, Path] = {}
-    for item, name, heat_map in zip(judged, names, scores.heat_maps, strict=True):
-        progress.show("writing heat maps", f"{len(written) + 1} of {len(judged)}")
-        if item.jpeg:
-            written[item.file] = write_overlay(folder / name, item.jpeg, heat_map)
+    names = overlay_names(list(jpegs))
+    for (file, jpeg), name, heat_map in zip(jpegs.items(), names, scores.heat_maps, strict=True):
+        progress.show("writing heat maps", f"{len(written) + 1} of {len(jpegs)}")
+        written[file] = write_overlay(folder / name, jpeg, heat_map)
     return written
 
 
-def _answers(model: ModelFolder, scores: Scores) -> list[_Answer]:
+def _answers(model: ModelFolder, scores: Scores) -> list[tuple[float, tuple[float, ...]]]:
+    """Of each photograph the probability of a referral, and those of grades if they are known."""
     task, temperature = model.description.task, model.description.temperature
     referral = referral_probability(scores.values, task, temperature).tolist()
     if task == "referral":
-        return [_Answer(probability, ()) for probability in referral]
-    grades = grade_probabilities(scores.values, temperature).tolist()
-    return [_Answer(one, tuple(shares)) for one, shares in zip(referral, grades, strict=True)]
+        return [(probability, ()) for probability in referral]
+    grades = map(tuple, grade_probabilities(scores.values, temperature).tolist())
+    return list(zip(referral, grades, strict=True))
 
 
-def _prediction(
-    seen: _Seen, answer: _Answer | None, request: Request, heat_maps: dict[Path, Path]
+def _judged(
+    seen: Prediction,
+    probability: float,
+    grades: tuple[float, ...],
+    request: Request,
+    heat_map: Path | None,
 ) -> Prediction:
-    if answer is None:
-        return Prediction(seen.file, seen.eye, seen.quality, refer=True, urgency=Urgency.UNGRADABLE)
-    refer = request.threshold.refers(answer.probability)
-    return Prediction(
-        file=seen.file,
-        eye=seen.eye,
-        quality=seen.quality,
+    refer = request.threshold.refers(probability)
+    return replace(
+        seen,
         refer=refer,
-        urgency=urgency_of(refer, answer.grades),
-        probability=answer.probability,
-        grade_probabilities=answer.grades,
-        heat_map=heat_maps.get(seen.file),
+        urgency=urgency_of(refer, grades),
+        probability=probability,
+        grade_probabilities=grades,
+        heat_map=heat_map,
     )
 
 
@@ -229,21 +205,26 @@ class GivenPhotographs:
 def given_photographs(words: Sequence[str], left_out: Path | None = None) -> GivenPhotographs:
     """The photographs in the order of the words; what is named twice comes once.
 
-    Args:
-        words: Paths of files and folders, or patterns that no shell has replaced.
-        left_out: A folder whose pictures are none, such as that of heat maps.
-
-    Raises:
-        InputError: A word names nothing, or a folder without photographs.
+    A word is the path of a file or a folder, or a pattern that no shell has replaced. The pictures
+    in `left_out`, such as heat maps, are no photographs.
     """
     once: dict[Path, Path] = {}
     others: dict[str, None] = {}
-    for word in words:
-        for path in _named(word):
-            found = _found(path, left_out)
-            others.update(dict.fromkeys(found.not_looked_at))
-            for file in found.files:
-                once.setdefault(file.resolve(), file)
+    for path in (path for word in words for path in _named(word)):
+        files: Iterable[Path] = [path]
+        if path.is_dir():
+            if left_out is not None and left_out.exists() and path.samefile(left_out):
+                raise InputError(
+                    f"{path} is the folder that heat maps are written to; give another one"
+                )
+            folder = with_unread_kinds(find_photographs(path, left_out))
+            files = folder.photographs.values()
+            # Labels are of no use here.
+            unread = (*folder.tables, *(path / name for name in folder.others))
+            names = (*map(printable, unread), *map(printable, folder.left_out))
+            others.update(dict.fromkeys(names))
+        for file in files:
+            once.setdefault(file.resolve(), file)
     return GivenPhotographs(tuple(once.values()), tuple(others))
 
 
@@ -269,18 +250,6 @@ def _named(word: str) -> list[Path]:
     if not matches:
         raise InputError(f"there is no file {printable(word)}")
     return matches
-
-
-def _found(path: Path, left_out: Path | None) -> GivenPhotographs:
-    if not path.is_dir():
-        return GivenPhotographs((path,), ())
-    if left_out is not None and left_out.exists() and path.samefile(left_out):
-        raise InputError(f"{path} is the folder that heat maps are written to; give another one")
-    folder = with_unread_kinds(find_photographs(path, left_out))
-    # Labels are of no use here.
-    others = [*folder.tables, *(path / name for name in folder.others)]
-    names = [*map(printable, others), *map(printable, folder.left_out)]
-    return GivenPhotographs(tuple(folder.photographs.values()), tuple(names))
 
 
 def write_overlay(path: Path, jpeg: Path, heat_map: np.ndarray) -> Path:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -13,7 +11,8 @@ from rich.text import Text
 
 from prumo.message import Message
 from prumo.quantity import MISSING
-from prumo_retina.grade import Urgency, point_title
+from prumo_retina.dataset.data_folder import csv_text
+from prumo_retina.grade import CAUTION, UNGRADABLE_IS_REFERRED, Urgency, point_title
 from prumo_retina.prediction import printable
 
 if TYPE_CHECKING:
@@ -27,22 +26,24 @@ if TYPE_CHECKING:
     from prumo_retina.prediction import Prediction
 
 
-COLUMNS = (
-    "file",
-    "eye",
-    "quality",
-    "reason",
-    "grade",
-    "grade_title",
-    "probability",
-    "severe_or_proliferative_probability",
-    "threshold",
-    "refer",
-    "urgency",
-    "heat_map",
-    "model",
-    "model_version",
-)
+_KEYS = {
+    "file": "file",
+    "eye": "eye_label",
+    "quality": "quality_label",
+    "reason": "reason",
+    "grade": "grade",
+    "grade_title": "grade_label",
+    "probability": "probability",
+    "severe_or_proliferative_probability": "severe_or_proliferative_probability",
+    "threshold": "threshold",
+    "refer": "refer_label",
+    "urgency": "urgency_label",
+    "heat_map": "heat_map",
+    "model": "model",
+    "model_version": "model_version",
+}
+"""Column of the CSV file → key of what stands in it."""
+COLUMNS = tuple(_KEYS)
 _EYES = {"L": "left", "R": "right", "": ""}
 _STYLES = {Urgency.URGENT: "bold red", Urgency.UNGRADABLE: "yellow", Urgency.REFER: "red"}
 
@@ -71,20 +72,19 @@ def print_predictions(report: PredictionReport, console: Console, language: Lang
     table.add_column(language.say("threshold"), justify="right")
     table.add_column(language.say("answer"), overflow="fold")
     for prediction in report.predictions:
-        cells = [
-            printable(prediction.file),
-            _eye(prediction, language),
-            _quality(prediction, language),
-        ]
+        told = _entry(prediction, language)
+        quality = filter(None, (told["quality_label"], told["reason"]))
+        cells = [told["file"], told["eye_label"], ": ".join(quality)]
         if with_grades:
-            cells.append(_grade(prediction, language))
-            cells.append(_probability(prediction.threat_probability, language))
+            cells += [
+                MISSING if prediction.grade is None else f"{told['grade']} {told['grade_label']}",
+                _probability(prediction.threat_probability, language),
+            ]
         cells += [
             _probability(prediction.probability, language),
-            language.formatted(report.threshold.value, ".3f"),
+            _probability(report.threshold.value, language),
         ]
-        style = _STYLES.get(prediction.urgency, "")
-        answer = Text(language.say(prediction.urgency.label), style=style)
+        answer = Text(told["urgency_label"], style=_STYLES.get(prediction.urgency, ""))
         table.add_row(*map(Text, cells), answer)
     console.print(table)
     for note in notes(report):
@@ -93,31 +93,19 @@ def print_predictions(report: PredictionReport, console: Console, language: Lang
 
 def predictions_csv(report: PredictionReport, language: Language) -> str:
     """A table for other programs: English names of columns, words in the reader's language."""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for prediction in report.predictions:
-        row = _entry(prediction, language)
-        grade = "" if row["grade"] is None else row["grade"]
-        writer.writerow(
-            [
-                row["file"],
-                row["eye_label"],
-                row["quality_label"],
-                row["reason"],
-                grade,
-                row["grade_label"] or "",
-                _csv_probability(row["probability"]),
-                _csv_probability(row["severe_or_proliferative_probability"]),
-                _csv_probability(report.threshold.value),
-                row["refer_label"],
-                row["urgency_label"],
-                row["heat_map"] or "",
-                report.model.description.name,
-                report.model.version,
-            ]
-        )
-    return text.getvalue()
+    common = {
+        "threshold": report.threshold.value,
+        "model": report.model.description.name,
+        "model_version": report.model.version,
+    }
+    entries = (_entry(prediction, language) | common for prediction in report.predictions)
+    return csv_text(COLUMNS, ([_cell(entry[key]) for key in _KEYS.values()] for entry in entries))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, float):
+        return f"{value:.6f}"
+    return "" if value is None else value
 
 
 def predictions_document(report: PredictionReport, language: Language) -> dict[str, Any]:
@@ -164,11 +152,8 @@ def notes(report: PredictionReport) -> list[Message]:
             else "This model knows no grades, only whether to refer, so nothing can be called "
             "urgent; for that, train with --task grade."
         ),
-        Message("A photograph that cannot be judged counts as a referral."),
-        Message(
-            "Decision support for diabetic retinopathy, not a diagnosis: a health professional "
-            "decides. Macular oedema is not judged."
-        ),
+        UNGRADABLE_IS_REFERRED,
+        CAUTION,
     ]
     if any(prediction.heat_map for prediction in report.predictions):
         lines.append(
@@ -185,10 +170,11 @@ def _entry(prediction: Prediction, language: Language) -> dict[str, Any]:
     return {
         "file": printable(prediction.file),
         "eye": prediction.eye or None,
-        "eye_label": _eye(prediction, language),
+        "eye_label": language.say(_EYES[prediction.eye]),
         "quality": prediction.quality.verdict.value,
         "quality_label": language.say(prediction.quality.verdict.label),
-        "reason": _reason(prediction, language),
+        # It may cite what a broken file holds.
+        "reason": printable(language.told(prediction.quality.reason)),
         "grade": None if grade is None else int(grade),
         "grade_label": None if grade is None else language.say(grade.title),
         "grade_probabilities": list(prediction.grade_probabilities) or None,
@@ -202,32 +188,8 @@ def _entry(prediction: Prediction, language: Language) -> dict[str, Any]:
     }
 
 
-def _eye(prediction: Prediction, language: Language) -> str:
-    return language.say(_EYES[prediction.eye])
-
-
-def _reason(prediction: Prediction, language: Language) -> str:
-    """It may cite what a broken file holds."""
-    return printable(language.told(prediction.quality.reason))
-
-
-def _quality(prediction: Prediction, language: Language) -> str:
-    label = language.say(prediction.quality.verdict.label)
-    reason = _reason(prediction, language)
-    return f"{label}: {reason}" if reason else label
-
-
 def _probability(value: float | None, language: Language) -> str:
     return MISSING if value is None else language.formatted(value, ".3f")
-
-
-def _csv_probability(value: float | None) -> str:
-    return "" if value is None else f"{value:.6f}"
-
-
-def _grade(prediction: Prediction, language: Language) -> str:
-    grade = prediction.grade
-    return MISSING if grade is None else f"{int(grade)} {language.say(grade.title)}"
 
 
 def worklist(predictions: Iterable[Prediction]) -> list[Prediction]:

@@ -22,7 +22,7 @@ from prumo.errors import DataError, InputError
 from prumo_retina.grade import GRADE_COUNT, Grade
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from prumo_retina.dataset.manifest import Entry
 
@@ -39,33 +39,19 @@ CONFLICT = "duplicates with other grades"
 
 def kept_together(entries: Iterable[Entry]) -> tuple[Group, ...]:
     """Groups of photographs that share a patient or show the same; most have one member."""
-    return _groups(entries, _ties)
+    return _groups(entries, by_patient=True)
 
 
 def duplicate_groups(entries: Iterable[Entry]) -> tuple[Group, ...]:
     """Groups of photographs that show the same, each of two or more."""
-    return tuple(group for group in _groups(entries, _duplicate_ties) if len(group) > 1)
+    return tuple(group for group in _groups(entries, by_patient=False) if len(group) > 1)
 
 
-def _ties(entry: Entry) -> Iterator[Hashable]:
-    yield from _duplicate_ties(entry)
-    if entry.patient:
-        yield "patient", entry.patient
-
-
-def _duplicate_ties(entry: Entry) -> Iterator[Hashable]:
-    yield "image", entry.name
-    if entry.duplicate_of:
-        yield "image", entry.duplicate_of
-
-
-def _groups(
-    entries: Iterable[Entry], ties: Callable[[Entry], Iterator[Hashable]]
-) -> tuple[Group, ...]:
+def _groups(entries: Iterable[Entry], *, by_patient: bool) -> tuple[Group, ...]:
     """Whoever shares a tie, directly or through others, by name within each group and over all."""
-    leader: dict[Hashable, Hashable] = {}
+    leader: dict[tuple[str, str], tuple[str, str]] = {}
 
-    def found(tie: Hashable) -> Hashable:
+    def found(tie: tuple[str, str]) -> tuple[str, str]:
         while leader.setdefault(tie, tie) != tie:
             leader[tie] = leader[leader[tie]]
             tie = leader[tie]
@@ -73,10 +59,12 @@ def _groups(
 
     ordered = sorted(entries, key=lambda entry: entry.name)
     for entry in ordered:
-        first, *others = map(found, ties(entry))
-        for other in others:
-            leader[other] = first
-    members: dict[Hashable, list[Entry]] = defaultdict(list)
+        own = found(("image", entry.name))
+        if entry.duplicate_of:
+            leader[found(("image", entry.duplicate_of))] = own
+        if by_patient and entry.patient:
+            leader[found(("patient", entry.patient))] = own
+    members: dict[tuple[str, str], list[Entry]] = defaultdict(list)
     for entry in ordered:
         members[found(("image", entry.name))].append(entry)
     return tuple(map(tuple, members.values()))
@@ -116,15 +104,16 @@ class Split:
     subsets: Mapping[str, tuple[Entry, ...]]
     ungradable: Mapping[str, tuple[Entry, ...]]
     """With a grade, for an evaluation; nothing can be learnt from them."""
-    shares: Shares
-    seed: int
     warnings: tuple[str, ...] = ()
 
 
 def split(selection: Selection, shares: Shares, seed: int = 1) -> Split:
     """Part the chosen photographs; the same seed gives the same split in any order of rows."""
     together = kept_together([*selection.chosen, *(left.entry for left in selection.left_out)])
-    groups = _among(selection.chosen, together)
+    chosen = set(selection.chosen)
+    # What is not chosen may still tie two of the chosen together.
+    members = (tuple(entry for entry in group if entry in chosen) for group in together)
+    groups = [group for group in members if group]
     if not groups:
         raise DataError("no photograph is gradable and has a grade: there is nothing to split")
     wanted = shares.of_subsets()
@@ -134,44 +123,32 @@ def split(selection: Selection, shares: Shares, seed: int = 1) -> Split:
         )
     subsets = _assigned(groups, wanted, seed)
     _require_trainable(subsets)
-    ungradable = _followed(selection.ungradable, together, subsets, shares, seed)
-    return Split(subsets, ungradable, shares, seed, tuple(_warnings(subsets)))
-
-
-def _among(wanted: Iterable[Entry], together: Iterable[Group]) -> list[Group]:
-    """Groups of the wanted only; what is not wanted may still tie two of them together."""
-    kept = set(wanted)
-    members = (tuple(entry for entry in group if entry in kept) for group in together)
-    return [group for group in members if group]
+    ungradable = _followed(selection.ungradable, together, subsets, wanted, seed)
+    return Split(subsets, ungradable, tuple(_warnings(subsets)))
 
 
 def _followed(
     ungradable: Sequence[Entry],
     together: Sequence[Group],
     subsets: Mapping[str, tuple[Entry, ...]],
-    shares: Shares,
+    shares: Mapping[str, float],
     seed: int,
 ) -> dict[str, tuple[Entry, ...]]:
     """Where the chosen of the same group are; a group without any goes by lot.
 
     Few of a grade would all be wanted most by the largest subset, and none by the test.
     """
+    names, ends = list(shares), list(accumulate(shares.values()))
     homes = {entry: subset for subset, members in subsets.items() for entry in members}
     followers = set(ungradable)
     found: dict[str, list[Entry]] = {subset: [] for subset in subsets}
     for group in together:
         known = [homes[entry] for entry in group if entry in homes]
-        subset = known[0] if known else _drawn(group, shares, seed)
+        lot = int.from_bytes(_lot(group, seed)) / 2**256
+        # Each subset is as probable as its share is large; rounded, they may sum to less than 1.
+        subset = known[0] if known else names[min(bisect(ends, lot), len(names) - 1)]
         found[subset] += [entry for entry in group if entry in followers]
     return {subset: tuple(members) for subset, members in found.items()}
-
-
-def _drawn(group: Group, shares: Shares, seed: int) -> str:
-    """A subset by lot, each as probable as its share is large."""
-    wanted = shares.of_subsets()
-    at = int.from_bytes(_lot(group, seed)) / 2**256
-    # Rounded shares may sum to a little less than 1.
-    return list(wanted)[min(bisect(list(accumulate(wanted.values())), at), len(wanted) - 1)]
 
 
 def _assigned(
@@ -189,7 +166,8 @@ def _assigned(
         having = [place for place in counts if counts[place][grade]]
         having.sort(key=lambda place: (-counts[place][grade], lots[place]))
         for place in having:
-            subset = _neediest(wanted, grade)
+            # Where most of a grade are wanted, and among equals where most of all grades are.
+            subset = max(wanted, key=lambda name: (wanted[name][grade], sum(wanted[name].values())))
             for other, count in counts.pop(place).items():
                 wanted[subset][other] -= count
             subsets[subset] += groups[place]
@@ -197,11 +175,6 @@ def _assigned(
         subset: tuple(sorted(members, key=lambda entry: entry.image))
         for subset, members in subsets.items()
     }
-
-
-def _neediest(wanted: Mapping[str, Mapping[int, float]], grade: int) -> str:
-    """Where most of a grade are wanted, and among equals where most of all grades are."""
-    return max(wanted, key=lambda subset: (wanted[subset][grade], sum(wanted[subset].values())))
 
 
 def _grades(entries: Iterable[Entry]) -> Counter[int]:
@@ -283,33 +256,21 @@ def select(entries: Iterable[Entry]) -> Selection:
     chosen: list[Entry] = []
     left_out: list[LeftOut] = []
     for entry in entries:
-        reason = _reason(entry)
-        if reason is None:
-            chosen.append(entry)
+        if not entry.output:
+            left_out.append(LeftOut(entry, NO_PHOTOGRAPH, entry.reason))
+        elif not entry.verdict.is_gradable:
+            left_out.append(LeftOut(entry, UNGRADABLE, entry.verdict.value))
+        elif entry.grade is None:
+            left_out.append(LeftOut(entry, NO_GRADE, entry.reason))
         else:
-            left_out.append(reason)
-    conflicts = _conflicts(chosen)
+            chosen.append(entry)
+    conflicts: dict[str, LeftOut] = {}
+    for group in duplicate_groups(chosen):
+        # Nobody can tell which of the grades is right, so none of the duplicates is used.
+        if len({entry.grade for entry in group}) > 1:
+            graded = ", ".join(f"{entry.input}: {entry.grade:d}" for entry in group)
+            conflicts |= {entry.image: LeftOut(entry, CONFLICT, graded) for entry in group}
     left_out += [conflicts[entry.image] for entry in chosen if entry.image in conflicts]
     return Selection(
         tuple(entry for entry in chosen if entry.image not in conflicts), tuple(left_out)
     )
-
-
-def _reason(entry: Entry) -> LeftOut | None:
-    if not entry.output:
-        return LeftOut(entry, NO_PHOTOGRAPH, entry.reason)
-    if not entry.verdict.is_gradable:
-        return LeftOut(entry, UNGRADABLE, entry.verdict.value)
-    if entry.grade is None:
-        return LeftOut(entry, NO_GRADE, entry.reason)
-    return None
-
-
-def _conflicts(entries: Iterable[Entry]) -> dict[str, LeftOut]:
-    """Nobody can tell which of the grades is right, so none of the duplicates is used."""
-    found: dict[str, LeftOut] = {}
-    for group in duplicate_groups(entries):
-        if len({entry.grade for entry in group}) > 1:
-            graded = ", ".join(f"{entry.input}: {entry.grade:d}" for entry in group)
-            found |= {entry.image: LeftOut(entry, CONFLICT, graded) for entry in group}
-    return found

@@ -11,12 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.errors import (
-    DataError,
-    InputError,
-    UnavailableError,
-    did_you_mean,
-)
+from prumo.errors import DataError, InputError, UnavailableError, did_you_mean
 from prumo_retina.weights.files import (
     NamedArrays,
     arrays_of_keras,
@@ -67,48 +62,36 @@ class Weights:
 def resolve_weights(network: str, source: str, progress: Progress) -> Weights:
     """Find what a user named, and say what it is.
 
-    Args:
-        network: one of `prumo_worker.retina.backbones.FACTS`.
-        source: `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
-            which Keras fetches if need be), or a file.
-        progress: hears what was found.
+    The source is `auto` (a package, then Keras's cache, then none), `none`, `library` (Keras's own,
+    which Keras fetches if need be), or a file.
     """
     if network not in FACTS:
         raise InputError(f"no backbone is named {network!r}; {did_you_mean(network, FACTS)}")
-    if source == NONE:
-        return _scratch(progress, "as asked")
-    if source == LIBRARY:
-        return _library(network, progress)
-    if source != AUTO:
-        return _arrays(named_arrays(source), progress)
     # Files are also read in a framework's environment, which has none of what this needs.
     from prumo_retina.weights.packages import PACKAGES, packaged_arrays  # noqa: PLC0415
 
-    if network in PACKAGES:
-        return _arrays(packaged_arrays(network, progress), progress)
-    if _in_cache(network):
-        return _library(network, progress)
-    return _scratch(
-        progress,
-        f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
-        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX",
+    arrays = None
+    if source not in {AUTO, NONE, LIBRARY}:
+        arrays = named_arrays(source)
+    elif source == AUTO and network in PACKAGES:
+        arrays = packaged_arrays(network, progress)
+    if arrays is not None:
+        progress.say(f"weights from {arrays}")
+        return Weights(arrays)
+    if source == LIBRARY or (source == AUTO and _in_cache(network)):
+        if not FACTS[network].library_file:
+            raise UnavailableError(
+                f"Keras has no weights of {network} of its own; use auto or a file"
+            )
+        where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
+        progress.say(f"weights of {network} for ImageNet, {where}")
+        return Weights(from_library=True)
+    reason = (
+        "as asked"
+        if source == NONE
+        else f"no weights of {network} are here; `--weights library` lets Keras fetch those for "
+        "ImageNet, and `--weights FILE` takes a file of Keras, PyTorch or ONNX"
     )
-
-
-def _arrays(arrays: NamedArrays, progress: Progress) -> Weights:
-    progress.say(f"weights from {arrays}")
-    return Weights(arrays)
-
-
-def _library(network: str, progress: Progress) -> Weights:
-    if not FACTS[network].library_file:
-        raise UnavailableError(f"Keras has no weights of {network} of its own; use auto or a file")
-    where = "from Keras's cache" if _in_cache(network) else "which Keras fetches now"
-    progress.say(f"weights of {network} for ImageNet, {where}")
-    return Weights(from_library=True)
-
-
-def _scratch(progress: Progress, reason: str) -> Weights:
     progress.say(f"training from scratch: {reason}")
     return Weights()
 
@@ -140,13 +123,10 @@ def named_arrays(source: str | Path) -> NamedArrays:
     if not arrays:
         raise DataError(f"{path}: has no weights in it")
     for name, array in arrays.items():
-        _check(name, array, path)
+        if not name.isprintable():
+            raise DataError(
+                f"{path}: has an array with a name that cannot be printed: {name[:60]!a}"
+            )
+        if array.dtype.kind not in _NUMBERS:
+            raise DataError(f"{path}: the array {name!r} is of {array.dtype}, not of plain numbers")
     return NamedArrays(arrays, path.name, hashlib.sha256(content).hexdigest())
-
-
-def _check(name: str, array: np.ndarray, path: Path) -> None:
-    """What a worker could not be given under this name."""
-    if not name.isprintable():
-        raise DataError(f"{path}: has an array with a name that cannot be printed: {name[:60]!a}")
-    if array.dtype.kind not in _NUMBERS:
-        raise DataError(f"{path}: the array {name!r} is of {array.dtype}, not of plain numbers")

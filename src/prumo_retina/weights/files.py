@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _WEIGHTS_IN_ARCHIVE = "model.weights.h5"
 _MODEL_WEIGHTS = "model_weights"
 _VARIABLES_GROUP = "vars"
-_FOREIGN = ("optimizer", "optimizer_weights", "seed_generator", "metrics")
+_FOREIGN = {"optimizer", "optimizer_weights", "seed_generator", "metrics"}
 _OLD_NAMES = {"depthwise_kernel": "kernel", "W": "kernel", "b": "bias"}
 
 _MODULE_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*\.(weight|bias|running_mean|running_var)")
@@ -73,10 +73,8 @@ def write_arrays(named: NamedArrays, path: Path) -> None:
         for name, array in named.arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    try:
+    with StorageError.writing(path):
         write_whole(path, content.getvalue())
-    except OSError as error:
-        raise StorageError.on_writing(path, error) from error
 
 
 def opened_archive(content: bytes) -> zipfile.ZipFile:
@@ -122,23 +120,18 @@ def arrays_of_keras(content: bytes) -> dict[str, np.ndarray]:
 
 def _named(datasets: Mapping[str, h5py.Dataset]) -> dict[str, np.ndarray]:
     arrays: dict[str, np.ndarray] = {}
-    for name, dataset in _names(datasets):
+    for path, dataset in datasets.items():
+        *layer, variable = path.split("/")
+        if not layer or _FOREIGN & {*layer, variable}:
+            continue
+        if layer[-1] == _VARIABLES_GROUP:
+            name = f"{_given_name(dataset.parent)}/{variable}"
+        else:
+            name = f"{_layer_name(layer)}/{_variable_name(variable)}"
         if name in arrays:
             raise DataError(f"has two arrays that are both called {name}; save the backbone alone")
         arrays[name] = np.asarray(dataset[()])
     return arrays
-
-
-def _names(datasets: Mapping[str, h5py.Dataset]) -> Iterator[tuple[str, h5py.Dataset]]:
-    for path, dataset in datasets.items():
-        parts = path.split("/")
-        if any(part in _FOREIGN for part in parts):
-            continue
-        *layer, variable = parts
-        if layer and layer[-1] == _VARIABLES_GROUP:
-            yield f"{_given_name(dataset.parent)}/{variable}", dataset
-        elif layer:
-            yield f"{_layer_name(layer)}/{_variable_name(variable)}", dataset
 
 
 def _datasets(file: h5py.File) -> dict[str, h5py.Dataset]:
@@ -209,7 +202,9 @@ def arrays_of_onnx(content: bytes) -> dict[str, np.ndarray]:
 def _arrays(graph: Any) -> dict[str, np.ndarray]:  # noqa: ANN401 (a protocol buffer)
     initializers = {tensor.name: _array(tensor) for tensor in graph.initializer}
     used = [name for node in graph.node for name in node.input if name in initializers]
-    if _kept_names(graph.node, initializers):
+    kernels = [node.input[1] for node in graph.node if node.op_type == "Conv"]
+    # Exporters often rename modules.
+    if all(_MODULE_NAME.fullmatch(name) for name in kernels if name in initializers):
         return {name: initializers[name] for name in used if _MODULE_NAME.fullmatch(name)}
     return dict(_numbered(graph.node, initializers))
 
@@ -221,12 +216,6 @@ def _array(tensor: Any) -> np.ndarray:  # noqa: ANN401 (a protocol buffer)
         raise DataError("keeps its weights in another file; save the model as one file")
     array: np.ndarray = numpy_helper.to_array(tensor)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
-
-
-def _kept_names(nodes: Sequence[Any], initializers: Mapping[str, np.ndarray]) -> bool:
-    """Whether all convolutions have their modules' names still: exporters often rename them."""
-    kernels = [node.input[1] for node in nodes if node.op_type == "Conv"]
-    return all(_MODULE_NAME.fullmatch(name) for name in kernels if name in initializers)
 
 
 def _numbered(
@@ -265,7 +254,7 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
     from prumo.environments.frameworks import find_framework  # noqa: PLC0415
     from prumo.environments.store import existing  # noqa: PLC0415
     from prumo.machine.machine import read_memory  # noqa: PLC0415
-    from prumo.run.worker import Terms, WorkerError, WorkerMemoryError, WorkerTask, do_task  # noqa: PLC0415
+    from prumo.run.worker import WorkerError, WorkerMemoryError, WorkerTask, do_task  # noqa: PLC0415
 
     environment = existing(find_framework("pytorch"))
     if environment is None:
@@ -273,32 +262,27 @@ def arrays_of_pytorch(content: bytes) -> dict[str, np.ndarray]:
             "weights of PyTorch are read by PyTorch: set its environment up with "
             "`prumo setup pytorch`, or save the weights as .safetensors"
         )
-    _refuse_compression(content)
+    if zipfile.is_zipfile(io.BytesIO(content)):
+        try:
+            opened_archive(content).close()
+        except zipfile.BadZipFile as error:
+            raise DataError(f"is no whole state dict of PyTorch: {error}") from error
     with tempfile.TemporaryDirectory(prefix="prumo-") as name:
         folder = Path(name)
         source, out = folder / "weights.pt", folder / "arrays.npz"
-        try:
+        with StorageError.writing(source):
             source.write_bytes(content)
-        except OSError as error:
-            raise StorageError.on_writing(source, error) from error
-        task = WorkerTask(_KIND, {}, {"source": str(source), "out": str(out)})
-        terms = Terms(memory_bytes=int(read_memory().available_bytes * _MEMORY_SHARE))
+        data = {"source": str(source), "out": str(out)}
+        memory_bytes = int(read_memory().available_bytes * _MEMORY_SHARE)
+        task = WorkerTask(_KIND, {}, data, memory_bytes=memory_bytes)
         try:
-            do_task(task, environment, folder, lambda _: None, terms)
+            do_task(task, environment, folder, lambda _: None)
         except WorkerMemoryError as error:
             raise DataError(f"needs more memory than is free: {error}") from error
         except WorkerError as error:
             raise DataError(str(error)) from error
         with np.load(out, allow_pickle=False) as arrays:
             return dict(arrays)
-
-
-def _refuse_compression(content: bytes) -> None:
-    if zipfile.is_zipfile(io.BytesIO(content)):
-        try:
-            opened_archive(content).close()
-        except zipfile.BadZipFile as error:
-            raise DataError(f"is no whole state dict of PyTorch: {error}") from error
 
 
 def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
@@ -308,19 +292,15 @@ def arrays_of_safetensors(content: bytes) -> dict[str, np.ndarray]:
     try:
         # The package's stub has no types.
         tensors = safetensors.deserialize(content)  # type: ignore[no-untyped-call]
-        return {
-            name: _safetensors_array(name, tensor["dtype"], tensor["shape"], tensor["data"])
-            for name, tensor in tensors
-        }
     except safetensors.SafetensorError as error:
         raise DataError(f"is no whole safetensors file: {error}") from error
-
-
-def _safetensors_array(name: str, dtype: str, shape: list[int], data: bytes) -> np.ndarray:
-    if dtype not in _DTYPES:
-        raise DataError(f"the array {name!r} is of {dtype}, which is not understood")
-    numbers = np.frombuffer(data, _DTYPES[dtype]).reshape(shape)
-    if dtype == "BF16":
+    arrays = {}
+    for name, tensor in tensors:
+        kind = tensor["dtype"]
+        if kind not in _DTYPES:
+            raise DataError(f"the array {name!r} is of {kind}, which is not understood")
+        array = np.frombuffer(tensor["data"], _DTYPES[kind]).reshape(tensor["shape"])
         # A bfloat16 is the upper half of a float32.
-        return (numbers.astype(np.uint32) << 16).view(np.float32)
-    return numbers
+        is_half = kind == "BF16"
+        arrays[name] = (array.astype(np.uint32) << 16).view(np.float32) if is_half else array
+    return arrays

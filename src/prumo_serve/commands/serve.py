@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from prumo.cli.group import in_section
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.plugins import RUNTIMES
-from prumo_serve.server.settings import Flags, given_settings
+from prumo_serve.server.settings import Flags, LogLevel, given_settings
 from prumo_serve.server.stacks import STACKS, run_stack
-
-LEVELS = ("debug", "info", "warning", "error")
 
 EPILOG = """\b
 Examples:
@@ -23,6 +22,9 @@ Examples:
   prumo serve model.tar.gz --stack nginx --workers 4 --port 9000
   docker run IMAGE serve
 """
+
+
+_count = partial(click.option, type=click.IntRange(1, 1024), metavar="N")
 
 
 @in_section("Models and endpoints")
@@ -46,23 +48,17 @@ Examples:
     show_default=True,
     help="; ".join(f"{name}: {text}" for name, text in STACKS.items()) + ".",
 )
-@click.option(
+@_count(
     "--workers",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="That compute at the same time.  [default: SAGEMAKER_MODEL_SERVER_WORKERS, or "
     "MODEL_SERVER_WORKERS, or one for each core]",
 )
-@click.option(
+@_count(
     "--threads",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="Runtime threads per worker.  [default: cores / workers]",
 )
-@click.option(
+@_count(
     "--max-batch",
-    type=click.IntRange(1, 1024),
-    metavar="N",
     help="Most images that are computed together.  [default: two for each of a worker's threads]",
 )
 @click.option(
@@ -116,7 +112,7 @@ Examples:
 )
 @click.option(
     "--log-level",
-    type=click.Choice(LEVELS),
+    type=click.Choice(get_args(LogLevel)),
     help="[default: SAGEMAKER_CONTAINER_LOG_LEVEL, or info: a line for each request]",
 )
 @click.option(
@@ -141,4 +137,4 @@ def command(**flags: Any) -> int:  # noqa: ANN401 (click's values, checked above
     # Plug-ins of others in the environment: looking for them costs a tenth of the start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = given_settings(Flags(**flags), os.environ)
-    return run_stack(settings.stack, settings)
+    return run_stack(settings)

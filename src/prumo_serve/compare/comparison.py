@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,17 +15,14 @@ from scipy.stats import binomtest
 from prumo.errors import DataError, InputError
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_serve.compare.quality import labelled_images, quality, seen_counts
+from prumo_serve.compare.quality import quality, seen_counts
 from prumo_serve.compare.timing import Pace, started_subjects, timings
 from prumo_serve.estimates import rate
 from prumo_serve.image_folder import find_images, network_images
 from prumo_serve.package import open_or_package
-from prumo_serve.task import PreparedImage, answer, task_named
+from prumo_serve.task import JUDGED, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from prumo.progress import Progress
     from prumo.statistics.interval import Ratio
     from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Quality
@@ -46,45 +45,27 @@ class Variant:
         """Of the package."""
         return self.package.manifest
 
-    @property
-    def network_bytes(self) -> int:
-        """What the network takes on disk, without heat map and card."""
-        # OpenVINO keeps the weights in a file beside the network's.
-        stem = self.manifest.network.file.split(".", maxsplit=1)[0]
-        return sum(
-            (self.package.folder / name).stat().st_size
-            for name in self.manifest.files
-            if name.split("/", maxsplit=1)[0].split(".", maxsplit=1)[0] == stem
-        )
-
 
 def opened_variants(
     paths: Sequence[Path], packages: ExitStack, progress: Progress
 ) -> tuple[Variant, ...]:
-    """Open every model; archives stay unpacked until `packages` is closed.
-
-    Raises:
-        InputError: There is no model, one is given twice, or one cannot be opened.
-    """
+    """Open every model; archives stay unpacked until `packages` is closed."""
     if not paths:
         raise InputError("there is no model to measure: give one, or several to compare")
     again = [path for path, count in Counter(path.resolve() for path in paths).items() if count > 1]
     if again:
         raise InputError(f"{again[0]} is given twice; one model is measured once")
-    names = _names(paths)
-    return tuple(
-        Variant(name, path, packages.enter_context(open_or_package(path, progress)))
-        for name, path in zip(names, paths, strict=True)
-    )
-
-
-def _names(paths: Sequence[Path]) -> list[str]:
-    """File names without their endings; where two are the same, the paths as they were given."""
+    # File names without their endings; where two are the same, the paths as they were given.
     short = [path.resolve().name.removesuffix(".tgz").removesuffix(".tar.gz") for path in paths]
     counts = Counter(short)
-    return [
-        name if counts[name] == 1 else str(path) for name, path in zip(short, paths, strict=True)
-    ]
+    return tuple(
+        Variant(
+            name if counts[name] == 1 else str(path),
+            path,
+            packages.enter_context(open_or_package(path, progress)),
+        )
+        for name, path in zip(short, paths, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -113,10 +94,13 @@ def paired(first: Judged, other: Judged) -> Pairing:
     patients = first.patients
     lost = int((first.is_right & ~other.is_right).sum())
     won = int((other.is_right & ~first.is_right).sum())
+    same_decision = None
+    if first.decision and other.decision and not first.decision.is_label:
+        same_decision = rate(first.decision.predicted == other.decision.predicted, patients)
     return Pairing(
         same_label=rate(first.predicted == other.predicted, patients),
         decision=first.decision.name if first.decision else "",
-        same_decision=_same_decision(first, other),
+        same_decision=same_decision,
         largest_difference=float(np.abs(first.probabilities - other.probabilities).max()),
         only_first_right=lost,
         only_other_right=won,
@@ -124,15 +108,7 @@ def paired(first: Judged, other: Judged) -> Pairing:
     )
 
 
-def _same_decision(first: Judged, other: Judged) -> Estimate | None:
-    if first.decision is None or other.decision is None or first.decision.is_label:
-        return None
-    return rate(first.decision.predicted == other.decision.predicted, first.patients)
-
-
 UNREADABLE = "unreadable"
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -146,68 +122,66 @@ class Material:
     left_out: dict[str, int]
 
 
-@dataclass(frozen=True)
-class GivenAnswers:
-    """The answers of every variant to the same images."""
-
-    judged: tuple[Judged, ...]
-    seen: tuple[int | None, ...]
-    """How many of the images each variant has learnt from; None if nobody says."""
-    material: Material
-
-
-def given_answers(
+def _asked(
     variants: Sequence[Variant],
     subjects: Sequence[Subject],
     labelled: LabelledImages,
     progress: Progress,
-) -> GivenAnswers:
-    """Ask every variant about every image that has a label and can be judged.
-
-    Raises:
-        DataError: No image can be judged.
-    """
+) -> tuple[list[dict[str, np.ndarray]], Counter[str]]:
+    """Each variant's scores by the image's name; how many images were asked about, or why not."""
     tally: Counter[str] = Counter()
     scores: list[dict[str, np.ndarray]] = [{} for _ in variants]
+    names = [name for name in labelled.truths if name in labelled.folder.files]
     for places in _alike(variants):
         tally = Counter()
         manifest = variants[places[0]].manifest
-        names = [name for name in labelled.truths if name in labelled.folder.files]
         for image in network_images(labelled.folder, names, manifest):
             progress.show("asking about images", f"{tally.total() + 1} of {len(names)}")
-            tally["asked" if image.pixels is not None else _kind(image.is_ungradable)] += 1
-            if image.pixels is not None:
-                for place in places:
-                    # One at a time: the ranges of dynamic int8 depend on all of a batch.
-                    scores[place][image.name] = subjects[place].scores(image.pixels[None])[0]
-    everywhere = [name for name in labelled.truths if all(name in rows for rows in scores)]
-    if not everywhere:
+            if image.pixels is None:
+                tally["ungradable" if image.is_ungradable else UNREADABLE] += 1
+                continue
+            tally["asked"] += 1
+            for place in places:
+                # One at a time: the ranges of dynamic int8 depend on all of a batch.
+                scores[place][image.name] = subjects[place].scores(image.pixels[None])[0]
+    return scores, tally
+
+
+def _judged(
+    rows: Sequence[Row],
+    variants: Sequence[Variant],
+    subjects: Sequence[Subject],
+    labelled: LabelledImages,
+    progress: Progress,
+) -> tuple[tuple[Row, ...], Material]:
+    """Rows with what their answers are worth, on every image with a label that can be judged."""
+    scores, tally = _asked(variants, subjects, labelled, progress)
+    names = [name for name in labelled.truths if all(name in found for found in scores)]
+    if not names:
         raise DataError(f"no image of {labelled.folder.path} with a label can be judged")
-    truths = tuple(labelled.truths[name] for name in everywhere)
-    judged = tuple(
-        task_named(variant.manifest.task).judged(
-            [answer(variant.manifest, rows[name], _JUDGED) for name in everywhere], truths
-        )
-        for variant, rows in zip(variants, scores, strict=True)
-    )
+    truths = tuple(labelled.truths[name] for name in names)
+    judged = []
+    for variant, found in zip(variants, scores, strict=True):
+        task = task_named(variant.manifest.task)
+        answers = [task.answer(variant.manifest, found[name], JUDGED) for name in names]
+        judged.append(task.judged(answers, truths))
+    seen = seen_counts(variants, labelled.folder, names)
     unlisted = len(labelled.truths.keys() - labelled.folder.files.keys())
-    left_out = dict(labelled.left_out)
-    if tally[UNREADABLE]:
-        left_out[UNREADABLE] = tally[UNREADABLE]
-    return GivenAnswers(
-        judged,
-        seen_counts(variants, labelled.folder, everywhere),
-        Material(
-            folder=labelled.folder.path,
-            images=len(everywhere),
-            ungradable=unlisted + tally["ungradable"],
-            left_out=left_out,
-        ),
+    unreadable = {UNREADABLE: tally[UNREADABLE]} if tally[UNREADABLE] else {}
+    return tuple(
+        replace(
+            row,
+            quality=quality(own),
+            pairing=None if own is judged[0] else paired(judged[0], own),
+            seen=count,
+        )
+        for row, own, count in zip(rows, judged, seen, strict=True)
+    ), Material(
+        folder=labelled.folder.path,
+        images=len(names),
+        ungradable=unlisted + tally["ungradable"],
+        left_out=labelled.left_out | unreadable,
     )
-
-
-def _kind(is_ungradable: bool) -> str:
-    return "ungradable" if is_ungradable else UNREADABLE
 
 
 def _alike(variants: Sequence[Variant]) -> list[list[int]]:
@@ -265,26 +239,20 @@ class Comparison:
 def compare(
     paths: Sequence[Path], pace: Pace, images: ImageRequest | None, progress: Progress
 ) -> Comparison:
-    """Measure models, and judge their answers where labelled images are given.
-
-    Raises:
-        InputError: A model cannot be opened, or they do not answer the same question.
-        DataError: The images cannot be used.
-        SubjectError: A network cannot be loaded or does not answer.
-    """
+    """Measure models, and judge their answers where labelled images are given."""
     with sigterm_as_interrupt(), ExitStack() as held:
         variants = opened_variants(paths, held, progress)
         labelled = _labelled(variants, images, progress)
         subjects, starts = started_subjects(variants, pace, held, progress)
         measured = timings(subjects, starts, pace, progress)
-        rows = [
-            Row(variant.name, variant.manifest, variant.network_bytes, timing)
+        rows = tuple(
+            Row(variant.name, variant.manifest, variant.package.network_bytes, timing)
             for variant, timing in zip(variants, measured, strict=True)
-        ]
-        if labelled is None:
-            return Comparison(tuple(rows), pace)
-        given = given_answers(variants, subjects, labelled, progress)
-    return Comparison(tuple(_judged(rows, given)), pace, given.material)
+        )
+        material = None
+        if labelled is not None:
+            rows, material = _judged(rows, variants, subjects, labelled, progress)
+    return Comparison(rows, pace, material)
 
 
 def _labelled(
@@ -300,7 +268,7 @@ def _labelled(
                 f"{_question(variant.manifest)}, not {_question(first)}; without --images they "
                 "can be measured"
             )
-    found = labelled_images(images, first, progress)
+    found = task_named(first.task).labelled_images(images, first, progress)
     if found.folder.is_prepared:
         for variant in variants[1:]:
             find_images(images.folder, variant.manifest)
@@ -309,10 +277,3 @@ def _labelled(
 
 def _question(manifest: Manifest) -> str:
     return f"{manifest.task} with the labels {', '.join(manifest.labels[:10])}"
-
-
-def _judged(rows: Sequence[Row], given: GivenAnswers) -> Iterator[Row]:
-    first = given.judged[0]
-    for row, answers, seen in zip(rows, given.judged, given.seen, strict=True):
-        pairing = None if answers is first else paired(first, answers)
-        yield replace(row, quality=quality(answers), pairing=pairing, seen=seen)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections import defaultdict
-from dataclasses import dataclass, field
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Self
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +15,10 @@ from prumo.errors import DataError, InputError
 from prumo_serve.estimates import area_under_curve, rate
 from prumo_serve.image_folder import ImageFolder, find_images
 from prumo_serve.source import FORMATS
-from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
-    from prumo.progress import Progress
     from prumo_serve.compare.comparison import Comparison, Variant
     from prumo_serve.estimates import Estimate
     from prumo_serve.manifest import Manifest
@@ -35,34 +31,18 @@ NO_LABEL = "without a label"
 DUPLICATE = "duplicates of others"
 
 
-def labelled_images(
-    request: ImageRequest, manifest: Manifest, progress: Progress
-) -> LabelledImages:
-    """The images of a folder that have a label, as the model's task finds them.
-
-    Raises:
-        InputError: There are no images, or no labels that are known.
-        DataError: Labels cannot be read, or are not those of the model.
-    """
-    return task_named(manifest.task).labelled_images(request, manifest, progress)
-
-
 def quality(judged: Judged) -> Quality:
     """The figures of at least one image."""
-    accuracy = rate(judged.is_right, judged.patients)
-    decision = judged.decision
+    found = Quality(rate(judged.is_right, judged.patients), kappa=judged.kappa)
+    decision, patients = judged.decision, judged.patients
     if decision is None:
-        return Quality(accuracy, kappa=judged.kappa)
-    has_both = 0 < decision.true.sum() < len(decision.true)
-    return Quality(
-        accuracy=accuracy,
-        sensitivity=_among(decision.true, decision.predicted, judged.patients),
-        specificity=_among(~decision.true, ~decision.predicted, judged.patients),
-        auc=area_under_curve(decision.probability, decision.true, judged.patients)
-        if has_both
-        else None,
-        kappa=judged.kappa,
-    )
+        return found
+    auc = None
+    if 0 < decision.true.sum() < len(decision.true):
+        auc = area_under_curve(decision.probability, decision.true, patients)
+    sensitivity = _among(decision.true, decision.predicted, patients)
+    specificity = _among(~decision.true, ~decision.predicted, patients)
+    return replace(found, sensitivity=sensitivity, specificity=specificity, auc=auc)
 
 
 def _among(
@@ -76,11 +56,7 @@ def _among(
 def read_label_table(
     path: Path, names: Iterable[str], known_labels: Sequence[str]
 ) -> dict[str, str]:
-    """The label of each image that the table names, by its path in the folder or by its file name.
-
-    Raises:
-        DataError: The table cannot be read, has a label that is unknown, or fits no image.
-    """
+    """The label of each image that the table names, by its path in the folder or its file name."""
     rows = _rows(path)
     places = _places(names)
     found: dict[str, str] = {}
@@ -123,24 +99,20 @@ def _rows(path: Path) -> list[tuple[int, str, str]]:
 
 
 def _column(columns: Sequence[str], wanted: Sequence[str], path: Path) -> str:
-    for name in wanted:
-        if name in columns:
-            return name
-    raise DataError(
-        f"{path} has no column {' or '.join(wanted)}; it has {', '.join(columns) or 'none'}"
-    )
+    found = next((name for name in wanted if name in columns), None)
+    if found is None:
+        raise DataError(
+            f"{path} has no column {' or '.join(wanted)}; it has {', '.join(columns) or 'none'}"
+        )
+    return found
 
 
 def _places(names: Iterable[str]) -> dict[str, str]:
     """What an image may be called in a table → its name; a name that two share means neither."""
     by_path = {name: name for name in names}
-    by_name: dict[str, str] = {}
-    doubled = set()
-    for name in by_path:
-        short = PurePosixPath(name).name
-        doubled |= {short} & by_name.keys()
-        by_name[short] = name
-    return {short: name for short, name in by_name.items() if short not in doubled} | by_path
+    counts = Counter(PurePosixPath(name).name for name in by_path)
+    by_name = {PurePosixPath(name).name: name for name in by_path}
+    return {short: name for short, name in by_name.items() if counts[short] == 1} | by_path
 
 
 @dataclass(frozen=True)
@@ -201,13 +173,7 @@ def classified_images(request: ImageRequest, manifest: Manifest) -> LabelledImag
 def labelled_or_refused(
     folder: ImageFolder, truths: Mapping[str, Truth], left_out: dict[str, int] | None = None
 ) -> LabelledImages:
-    """The images with a label; an error where there is none.
-
-    Args:
-        folder: All images.
-        truths: Of those that have one.
-        left_out: Why the others have none; by default they are counted here.
-    """
+    """The images with a label, and why others have none; an error where there is no label."""
     if not truths:
         raise InputError(
             f"no image of {folder.path} has a label: give --labels FILE.csv with columns "
@@ -225,7 +191,6 @@ class Quality:
     """Figures of one variant on labelled images; those that its task does not have are None."""
 
     accuracy: Estimate
-    """Of labels."""
     sensitivity: Estimate | None = None
     """Of a decision, or of the second of two classes."""
     specificity: Estimate | None = None
@@ -261,20 +226,6 @@ class Judged:
     """Whose each image is; None where nobody knows any."""
     decision: Decision | None = None
     kappa: Estimate | None = None
-
-    @classmethod
-    def of(  # noqa: PLR0913 (what a task knows about answers)
-        cls,
-        predicted: NDArray[np.intp],
-        true: NDArray[np.intp],
-        probabilities: NDArray[np.float64],
-        truths: Sequence[Truth],
-        *,
-        decision: Decision | None = None,
-        kappa: Estimate | None = None,
-    ) -> Self:
-        """With the patients of the truths."""
-        return cls(predicted, true, probabilities, patients_of(truths), decision, kappa)
 
     @property
     def is_right(self) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from prumo.message import counted
 from prumo.quantity import MISSING, Quantity, scale_of
 from prumo.statistics.comparison import holm
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prumo.statistics.interval import Interval, Ratio
-    from prumo_serve.compare.comparison import Comparison, Pairing, Row
+    from prumo_serve.compare.comparison import Comparison, Material, Pairing, Row
     from prumo_serve.estimates import Estimate
 
 _SMALLEST_P = 0.001
@@ -34,7 +35,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
     if comparison.material is not None:
         console.print()
         console.print(_quality_table(comparison))
-        console.print(_judged_note(comparison))
+        console.print(_judged_note(comparison.material))
     for sentence in sentences(comparison):
         console.print(Text(sentence))
 
@@ -66,8 +67,8 @@ def _speed_table(comparison: Comparison) -> Table:
             row.manifest.network.precision,
             str(Quantity(row.network_bytes, "B", _DIGITS)),
             _interval(timing.start, "s"),
-            str(Quantity(timing.memory.resident, "B", _DIGITS)),
-            str(Quantity(timing.memory.peak, "B", _DIGITS)),
+            str(Quantity(timing.resident_bytes, "B", _DIGITS)),
+            str(Quantity(timing.peak_bytes, "B", _DIGITS)),
             _interval(timing.latency, "s"),
             str(Quantity(timing.p95, "s", _DIGITS)),
             _interval(timing.images_per_second, ""),
@@ -79,7 +80,7 @@ def _measured_note(comparison: Comparison) -> Text:
     pace = comparison.pace
     return Text(
         f"Start: process to first answer, mean of {pace.starts}. Memory: RSS after the rounds, and "
-        f"at most. Latency: one image, {_threads(pace.threads)}, mean of the medians of "
+        f"at most. Latency: one image, {counted(pace.threads, 'thread')}, mean of the medians of "
         f"{pace.rounds} interleaved rounds. Images/s: {pace.callers} callers at once. "
         "Brackets: 95 % intervals."
     )
@@ -94,15 +95,9 @@ def _quality_table(comparison: Comparison) -> Table:
         if any(getattr(row.quality, name, None) for row in comparison.rows)
     ]
     pairings = [row.pairing for row in comparison.rows if row.pairing is not None]
-    paired = {
-        "same_label": "same label",
-        "same_decision": f"same {pairings[0].decision}" if pairings else "",
-    }
-    paired = {
-        name: title
-        for name, title in paired.items()
-        if any(getattr(pairing, name) for pairing in pairings)
-    }
+    paired = {"same_label": "same label"} if pairings else {}
+    if any(pairing.same_decision for pairing in pairings):
+        paired["same_decision"] = f"same {pairings[0].decision}"
     for title in (*shown, *paired.values()):
         table.add_column(title, justify="right")
     for row in comparison.rows:
@@ -114,19 +109,12 @@ def _quality_table(comparison: Comparison) -> Table:
     return table
 
 
-def _judged_note(comparison: Comparison) -> Text:
-    material = comparison.material
-    if material is None:
-        return Text()
+def _judged_note(material: Material) -> Text:
     parts = [f"{material.images} images of {material.folder}"]
     if material.ungradable:
         parts.append(f"{material.ungradable} more cannot be judged by any network")
     parts += [f"{count} left out: {reason}" for reason, count in material.left_out.items()]
     return Text("; ".join(parts) + ".")
-
-
-def _threads(count: int) -> str:
-    return "1 thread" if count == 1 else f"{count} threads"
 
 
 def _interval(interval: Interval, unit: str) -> str:
@@ -155,8 +143,8 @@ def _row_document(row: Row, comparison: Comparison) -> dict[str, Any]:
             "precision": row.manifest.network.precision,
             "network_bytes": row.network_bytes,
             "start_seconds": _interval_document(timing.start),
-            "resident_bytes": timing.memory.resident,
-            "peak_bytes": timing.memory.peak,
+            "resident_bytes": timing.resident_bytes,
+            "peak_bytes": timing.peak_bytes,
             "latency_seconds": {
                 **_interval_document(timing.latency),
                 "median": timing.median,

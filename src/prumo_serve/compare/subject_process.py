@@ -7,6 +7,7 @@ server would, so that its memory is that of the network and its runtime.
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,8 +20,6 @@ from prumo.errors import PrumoError
 from prumo_serve.runtimes import Resources, load_network
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo_serve.runtimes import LoadedNetwork
 
 _SEED = 1
@@ -77,8 +76,7 @@ class _Subject:
         began = perf_counter()
         with ThreadPoolExecutor(self._callers) as pool:
             list(pool.map(self.answer, [times] * self._callers))
-        rate: float = times * self._callers / (perf_counter() - began)
-        return rate
+        return float(times * self._callers / (perf_counter() - began))
 
     def scores(self, batch: np.ndarray) -> np.ndarray:
         """What the network says of other images."""

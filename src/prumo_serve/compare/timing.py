@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from math import ceil
 from multiprocessing import Pipe
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from prumo.errors import PrumoError
 from prumo.machine.kernel import descendants
-from prumo.statistics.interval import DEFAULT_CONFIDENCE, geometric_mean, mean_interval
+from prumo.statistics.interval import geometric_mean, mean_interval
 from prumo.supervise.child import end
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import ExitStack
-    from types import TracebackType
-
     from prumo.progress import Progress
     from prumo.statistics.interval import Interval, Ratio
     from prumo_serve.compare.comparison import Variant
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 _KIBIBYTE = 1024
 _END_SECONDS = 10.0
 _STANDARD_ERROR = 2
-ROUNDS = 10
-STARTS = 3
 _TURN_SECONDS = 0.4
 _FEWEST_ANSWERS = 5
 _MOST_ANSWERS = 200
@@ -72,13 +68,15 @@ class _Turns:
     def timing(self, start_seconds: Sequence[float]) -> Timing:
         medians = [median(seconds) for seconds in self._rounds]
         everything = np.concatenate(self._rounds)
+        pids = [self._subject.pid, *descendants(self._subject.pid)]
         return Timing(
             start=mean_interval(start_seconds, is_amount=True),
             latency=mean_interval(medians, is_amount=True),
             median=float(np.median(everything)),
             p95=float(np.quantile(everything, 0.95)),
             images_per_second=mean_interval(self._rates, is_amount=True),
-            memory=self._subject.memory(),
+            resident_bytes=sum(_bytes(pid, "VmRSS") for pid in pids),
+            peak_bytes=sum(_bytes(pid, "VmHWM") for pid in pids),
             round_medians=tuple(medians),
         )
 
@@ -96,14 +94,14 @@ def started_subjects(
             subject = Subject(variant, pace.threads, pace.callers)
             taken.append(subject.start_seconds)
             if is_last:
-                alive.append(subjects.enter_context(subject))
+                alive.append(subjects.enter_context(closing(subject)))
             else:
                 subject.close()
     return alive, seconds
 
 
 class Subject:
-    """Starts the process and waits for its first answer; ends it on leaving."""
+    """Starts the process and waits for its first answer; `close` ends it."""
 
     def __init__(self, variant: Variant, threads: int, callers: int) -> None:
         self._variant = variant
@@ -125,7 +123,6 @@ class Subject:
             self.close()
             raise
         self.start_seconds = perf_counter() - began
-        """From the start of the process to its first answer."""
 
     @property
     def pid(self) -> int:
@@ -134,38 +131,20 @@ class Subject:
 
     def latencies(self, times: int) -> list[float]:
         """Seconds of answers to a single image, one after the other."""
-        seconds: list[float] = self._ask("answer", times)
-        return seconds
+        return cast("list[float]", self._ask("answer", times))
 
     def images_per_second(self, times: int) -> float:
         """When all callers ask so many times at the same time."""
-        rate: float = self._ask("answer_at_once", times)
-        return rate
+        return cast("float", self._ask("answer_at_once", times))
 
     def scores(self, batch: np.ndarray) -> np.ndarray:
         """The network's rows for images in its own layout."""
-        rows: np.ndarray = self._ask("scores", batch)
-        return rows
-
-    def memory(self) -> Memory:
-        """What the process and those below it hold now, and have held at most."""
-        return read_memory(self.pid)
+        return cast("np.ndarray", self._ask("scores", batch))
 
     def close(self) -> None:
         """End the process, if it has not ended by itself."""
         self._connection.close()
         end(self._process, _END_SECONDS, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _ask(self, name: str, argument: object) -> Any:  # noqa: ANN401 (whatever the order gives)
         try:
@@ -191,16 +170,11 @@ def _order(variant: Variant, threads: int, callers: int) -> dict[str, Any]:
         "output": manifest.output.tensor,
         "threads": threads,
         "callers": callers,
-        "shape": _shape(manifest.input),
+        "shape": (1, *manifest.input.shape),
         "dtype": manifest.input.dtype,
         "low": low,
         "high": high,
     }
-
-
-def _shape(wanted: Input) -> tuple[int, ...]:
-    sides = wanted.height, wanted.width
-    return (1, 3, *sides) if wanted.layout == "NCHW" else (1, *sides, 3)
 
 
 def _range(wanted: Input) -> tuple[float, float]:
@@ -212,30 +186,12 @@ def _range(wanted: Input) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-@dataclass(frozen=True)
-class Memory:
-    """In bytes of RSS, summed over processes.
+def _bytes(pid: int, key: str) -> int:
+    """Of RSS, now or at most; 0 where the process has gone meanwhile.
 
     Not PSS, which parts a library among all that use it: it would tell less of a variant, the more
     others of the same runtime are measured beside it.
     """
-
-    resident: int
-    peak: int
-    """The most that each process has had, so perhaps more than all had at one moment."""
-
-
-def read_memory(pid: int) -> Memory:
-    """Of a process that is running."""
-    pids = [pid, *descendants(pid)]
-    return Memory(
-        resident=sum(_bytes(pid, "VmRSS") for pid in pids),
-        peak=sum(_bytes(pid, "VmHWM") for pid in pids),
-    )
-
-
-def _bytes(pid: int, key: str) -> int:
-    """0 where the process has gone meanwhile."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text("utf-8", errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -252,8 +208,8 @@ class SubjectError(PrumoError):
 class Pace:
     """How variants are measured."""
 
-    rounds: int = ROUNDS
-    starts: int = STARTS
+    rounds: int = 10
+    starts: int = 3
     threads: int = 1
     """That a runtime computes one answer with."""
     callers: int = 1
@@ -269,14 +225,16 @@ class Timing:
     latency: Interval
     """Seconds for a single image: the mean over rounds of each round's median."""
     median: float
-    """Of the seconds of all answers."""
     p95: float
     images_per_second: Interval
     """With all callers at once."""
-    memory: Memory
+    resident_bytes: int
+    """Of the process and those below it."""
+    peak_bytes: int
+    """The most that each of them has had, so perhaps more than all had at one moment."""
     round_medians: tuple[float, ...]
 
-    def speed_up(self, first: Timing, confidence: float = DEFAULT_CONFIDENCE) -> Ratio:
+    def speed_up(self, first: Timing, confidence: float) -> Ratio:
         """How many times as fast as another, from the rounds that both were measured in."""
         pairs = zip(first.round_medians, self.round_medians, strict=True)
         return geometric_mean([other / own for other, own in pairs], confidence)

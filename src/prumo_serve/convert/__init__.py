@@ -17,7 +17,6 @@ from prumo.machine.machine import read_memory
 from prumo.results.folder import LOG_FILE
 from prumo.run.worker import (
     Environments,
-    Terms,
     WorkerError,
     WorkerMemoryError,
     WorkerTask,
@@ -25,7 +24,6 @@ from prumo.run.worker import (
 )
 from prumo_serve.convert.agreement import (
     NETWORK_FILES,
-    Agreement,
     ConversionError,
     ConvertedNetwork,
     Draft,
@@ -33,7 +31,6 @@ from prumo_serve.convert.agreement import (
     settled,
 )
 from prumo_serve.convert.onnx import draft_of_file, make_canonical, write_openvino
-from prumo_serve.manifest import NetworkFile
 from prumo_serve.source import FORMATS
 from prumo_serve.source.pytorch_export import write_harmless
 
@@ -52,69 +49,62 @@ _MEMORY_SHARE = 0.8
 
 
 @dataclass(frozen=True)
-class FrameworkJob:
+class Conversion:
     """What is to be made of which network."""
 
     source: Path
     origin: str
+    """The format of the source."""
     target: RuntimeName
     precision: Precision = "fp32"
+    """Of the numbers inside; only LiteRT's are made smaller on the way."""
     size_pixels: int | None = None
     """The side of images, where the network leaves it open."""
     images: np.ndarray | None = None
     """As the network takes them, to calibrate int8 and to compare answers with; else drawn ones."""
-
-    @property
-    def framework(self) -> str:
-        """The one that wrote the network."""
-        return "pytorch" if self.origin == "pytorch" else "tensorflow"
-
-    @property
-    def writes_onnx(self) -> bool:
-        """Whether it needs more than the framework: a task's heat maps are ONNX everywhere."""
-        return self.target == "onnxruntime" or self.origin not in FORMATS
+    layout: Layout | None = None
+    """Where images have their colours, where an ONNX file does not tell."""
 
 
-def converted_in_framework(job: FrameworkJob, folder: Path, progress: Progress) -> Draft:
+def _converted_in_framework(job: Conversion, folder: Path, progress: Progress) -> Draft:
     """Have a worker write the network into an empty folder, with what the original answers."""
-    environment = Environments({}, progress).find(job.framework)
-    companion = f"{job.framework}-to-onnx"
-    terms = Terms(
-        companion=ensure_companion(companion, environment, progress) if job.writes_onnx else None,
-        memory_bytes=int(read_memory().available_bytes * _MEMORY_SHARE),
-    )
-    progress.show(f"starting {job.framework}")
+    framework = "pytorch" if job.origin == "pytorch" else "tensorflow"
+    environment = Environments({}, progress).find(framework)
+    companion = None
+    # A task's heat maps are ONNX everywhere.
+    if job.target == "onnxruntime" or job.origin not in FORMATS:
+        companion = ensure_companion(f"{framework}-to-onnx", environment, progress)
+    memory_bytes = int(read_memory().available_bytes * _MEMORY_SHARE)
+    task = replace(_task(job, folder), companion=companion, memory_bytes=memory_bytes)
+    progress.show(f"starting {framework}")
 
     def hear(event: Event) -> None:
         if event["event"] == "stage":
             progress.show(event["text"])
 
     try:
-        events = do_task(_task(job, folder), environment, folder, hear, terms)
+        events = do_task(task, environment, folder, hear)
     except WorkerError as error:
         kept = _kept_log(folder / LOG_FILE)
-        raise ConversionError(_failure_text(job, error, terms, kept)) from error
+        raise ConversionError(_failure_text(job, error, memory_bytes, kept)) from error
     for path in folder.glob("*.onnx"):
         make_canonical(path)
     return _draft_of_reply(events, folder)
 
 
-def _task(job: FrameworkJob, folder: Path) -> WorkerTask:
-    data = {"source": str(_harmless(job, folder).absolute()), "out": str(folder)}
+def _task(job: Conversion, folder: Path) -> WorkerTask:
+    source = job.source
+    if job.origin == "pytorch":
+        # PyTorch would run parts of an export, which are left out.
+        source = folder / NETWORK_FILES["pytorch"]
+        write_harmless(job.source, source)
+    data = {"source": str(source.absolute()), "out": str(folder)}
     if job.images is not None:
         np.save(folder / _GIVEN_IMAGES_FILE, job.images)
         data["images"] = str(folder / _GIVEN_IMAGES_FILE)
     parameters = {"origin": job.origin, "target": job.target, "precision": job.precision}
     size = {"height": job.size_pixels, "width": job.size_pixels} if job.size_pixels else {}
     return WorkerTask(KIND, parameters | size, data)
-
-
-def _harmless(job: FrameworkJob, folder: Path) -> Path:
-    """What a worker may open: PyTorch would run parts of an export, which are left out."""
-    if job.origin != "pytorch":
-        return job.source
-    write_harmless(job.source, folder / NETWORK_FILES["pytorch"])
-    return folder / NETWORK_FILES["pytorch"]
 
 
 def _draft_of_reply(events: list[Event], folder: Path) -> Draft:
@@ -125,12 +115,12 @@ def _draft_of_reply(events: list[Event], folder: Path) -> Draft:
     return Draft(folder, NetworkFacts(**reply["network"]), images, reference, reply["versions"])
 
 
-def _failure_text(job: FrameworkJob, error: WorkerError, terms: Terms, log: Path) -> str:
+def _failure_text(job: Conversion, error: WorkerError, memory_bytes: int, log: Path) -> str:
     text = f"{job.source} could not be converted: {error}"
     if isinstance(error, WorkerMemoryError):
         text += (
             f". A conversion may have {_MEMORY_SHARE:.0%} of the memory that is free, here "
-            f"{(terms.memory_bytes or 0) / 2**30:.1f} GiB: end other programs, or convert on a "
+            f"{memory_bytes / 2**30:.1f} GiB: end other programs, or convert on a "
             "machine with more"
         )
     return f"{text}\nits log: {log}"
@@ -146,8 +136,6 @@ def _kept_log(log: Path) -> Path:
     return kept
 
 
-__all__ = ["Agreement", "ConvertedNetwork", "converted", "require_way"]
-
 _OF_TENSORFLOW: tuple[RuntimeName, ...] = ("onnxruntime", "openvino", "litert", "tensorflow")
 _TARGETS: dict[str, tuple[RuntimeName, ...]] = {
     "keras": _OF_TENSORFLOW,
@@ -157,43 +145,18 @@ _TARGETS: dict[str, tuple[RuntimeName, ...]] = {
 }
 
 
-def converted(  # noqa: PLR0913 (each is another thing)
-    source_path: Path,
-    origin_format: str,
-    target: RuntimeName,
-    folder: Path,
-    progress: Progress,
-    *,
-    size_pixels: int | None = None,
-    layout: Layout | None = None,
-    precision: Precision = "fp32",
-    images: np.ndarray | None = None,
-) -> ConvertedNetwork:
+def converted(job: Conversion, folder: Path, progress: Progress) -> ConvertedNetwork:
     """Write a network for another runtime into a folder, once it answers what the original does.
-
-    Args:
-        source_path: The file or folder that holds the network.
-        origin_format: What it is.
-        target: The runtime that is to compute it.
-        folder: Where the new network's files go; it must exist.
-        progress: Hears how far it is.
-        size_pixels: The side of images, where the network takes any.
-        layout: Where images have their colours, where an ONNX file does not tell.
-        precision: Of the numbers inside; only LiteRT's are made smaller on the way.
-        images: To calibrate int8 with, and to compare the answers in a lower precision, as the
-            network takes them; else a few are drawn.
 
     Raises:
         UnavailableError: There is no way from this format to that runtime.
         ConversionError: The network could not be converted.
         DisagreementError: It was, and answers something else.
     """
-    require_way(origin_format, target)
-    network = NetworkFile(file=NETWORK_FILES[target], runtime=target, precision=precision)
-    job = FrameworkJob(source_path, origin_format, target, precision, size_pixels, images)
+    require_way(job.origin, job.target)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".conversion-") as temporary:
-        draft = _draft(job, layout, Path(temporary), progress)
-        return settled(draft, network, folder, progress)
+        draft = _draft(job, Path(temporary), progress)
+        return settled(draft, job.target, job.precision, folder, progress)
 
 
 def require_way(origin: str, target: RuntimeName) -> None:
@@ -207,12 +170,11 @@ def require_way(origin: str, target: RuntimeName) -> None:
         )
 
 
-def _draft(job: FrameworkJob, layout: Layout | None, folder: Path, progress: Progress) -> Draft:
+def _draft(job: Conversion, folder: Path, progress: Progress) -> Draft:
     """The network and what it has to answer; OpenVINO's is made of ONNX."""
+    if job.target == "openvino":
+        draft = _draft(replace(job, target="onnxruntime"), folder, progress)
+        return write_openvino(draft, job.precision, progress)
     if job.origin == "onnx":
-        draft = draft_of_file(job, layout, folder)
-    elif job.target == "openvino":
-        draft = converted_in_framework(replace(job, target="onnxruntime"), folder, progress)
-    else:
-        draft = converted_in_framework(job, folder, progress)
-    return write_openvino(draft, job.precision, progress) if job.target == "openvino" else draft
+        return draft_of_file(job, folder)
+    return _converted_in_framework(job, folder, progress)

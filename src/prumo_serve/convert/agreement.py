@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from prumo.errors import InputError, PrumoError, StorageError
 from prumo_serve.estimates import wilson_interval
-from prumo_serve.manifest import HeatMap, NetworkFile
+from prumo_serve.manifest import HEAT_MAP_TENSOR, HeatMap, NetworkFile
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source import NetworkInterface, PackedNetwork
-from prumo_serve.task import PreparedImage, answer
+from prumo_serve.task import JUDGED, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from prumo.progress import Progress
     from prumo_serve.manifest import Manifest, Precision, RuntimeName
     from prumo_serve.package import Package
@@ -34,7 +33,6 @@ NETWORK_FILES: dict[RuntimeName, str] = {
 }
 """Where a package keeps its network."""
 HEAT_MAP_FILE = "heat_map.onnx"
-HEAT_MAP_TENSOR = "heat_map"
 SHOWS_LITTLE = "the original answers all images alike, so this shows little"
 
 _ALLOWED: Mapping[Precision, float] = {"fp32": 1e-3, "fp16": 3e-2, "bf16": 2e-1}
@@ -57,8 +55,6 @@ _WAYS_OUT = (
     "Try a precision with more bits, give more calibration images of the kind that the model will "
     "see, or take it as it is with --accept-difference and judge it with `prumo model compare`."
 )
-# An answer needs nothing of an image that can be judged.
-_JUDGED = PreparedImage(None, None, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -95,14 +91,9 @@ def answers_of(
     path: Path, runtime: RuntimeName, images: np.ndarray, outputs: Sequence[str]
 ) -> dict[str, np.ndarray]:
     """What a network answers, asked with one image and with two at a time as a server does."""
-    network = load_network(path, runtime, Resources())
-    try:
-        parts = [network.run(images[:1], outputs)]
-        parts += [
-            network.run(images[start : start + 2], outputs) for start in range(1, len(images), 2)
-        ]
-    finally:
-        network.close()
+    batches = np.split(images, range(1, len(images), 2))
+    with closing(load_network(path, runtime, Resources())) as network:
+        parts = [network.run(batch, outputs) for batch in batches]
     return {name: np.concatenate([part[name] for part in parts]) for name in outputs}
 
 
@@ -112,7 +103,6 @@ class Agreement:
 
     images: int
     kind: Literal["scores", "probabilities"]
-    """What is compared."""
     largest_difference: float
     """Between two numbers that should be the same."""
     allowed_difference: float | None
@@ -135,7 +125,6 @@ class ConvertedNetwork(PackedNetwork):
     """A network's files in a folder, once they answer what the original answers."""
 
     agreement: Agreement
-    """With the original."""
 
 
 class ConversionError(PrumoError):
@@ -147,11 +136,7 @@ class DisagreementError(ConversionError):
 
 
 def require_agreement(draft: Draft, network: NetworkFile) -> Agreement:
-    """Ask the converted network what the original was asked.
-
-    Raises:
-        DisagreementError: They differ by more than another order of sums explains.
-    """
+    """Refuse a converted network that differs by more than another order of sums explains."""
     facts = draft.facts
     path = draft.folder / network.file
     answers = answers_of(path, network.runtime, draft.images, facts.outputs)
@@ -220,9 +205,10 @@ def _labels(draft: Draft, answers: np.ndarray) -> np.ndarray:
 
 
 def settled(
-    draft: Draft, network: NetworkFile, folder: Path, progress: Progress
+    draft: Draft, target: RuntimeName, precision: Precision, folder: Path, progress: Progress
 ) -> ConvertedNetwork:
     """Compare a draft's network with the original, and then put it into a folder."""
+    network = NetworkFile(file=NETWORK_FILES[target], runtime=target, precision=precision)
     progress.show("comparing the answers of both networks")
     agreement = require_agreement(draft, network)
     if agreement.allowed_difference is not None:
@@ -267,11 +253,6 @@ class Difference:
     labels: int
     """How many different ones the original gives."""
 
-    @property
-    def changed_share(self) -> float:
-        """From 0 to 1."""
-        return self.changed / self.images
-
     def __str__(self) -> str:
         text = (
             f"{self.changed} of {self.images} images have another label; probabilities differ by "
@@ -283,12 +264,7 @@ class Difference:
 def answer_difference(
     original: Package, other: Package, images: Iterable[np.ndarray]
 ) -> Difference:
-    """Ask two networks that take the same tensors about batches of images.
-
-    Raises:
-        InputError: There is no image.
-        ScoresError: A network's answer is none, such as one that is not a number.
-    """
+    """Ask two networks that take the same tensors about batches of images."""
     changed, differences, labels = 0, [], set()
     with closing(_network(original)) as first, closing(_network(other)) as second:
         for batch in images:
@@ -305,18 +281,13 @@ def answer_difference(
 
 def require_few_changes(difference: Difference, precision: Precision) -> None:
     """Refuse a network that is shown to answer too many images otherwise, chance allowed for."""
-    if _least_changed_share(difference) > MOST_CHANGED_SHARE:
+    low, _ = wilson_interval(difference.changed / difference.images, difference.images)
+    if low > MOST_CHANGED_SHARE:
         raise InputError(
             f"the {precision} network is too far from the original: {difference}. That is more "
             f"than {MOST_CHANGED_SHARE:.0%}, and not by chance (95 % interval). Nothing was "
             f"written. {_WAYS_OUT}"
         )
-
-
-def _least_changed_share(difference: Difference) -> float:
-    """The low end of the interval for all images such as these."""
-    low, _ = wilson_interval(difference.changed_share, difference.images)
-    return low
 
 
 def _network(package: Package) -> LoadedNetwork:
@@ -326,4 +297,5 @@ def _network(package: Package) -> LoadedNetwork:
 def _answers(package: Package, network: LoadedNetwork, batch: np.ndarray) -> list[Answer]:
     manifest: Manifest = package.manifest
     rows = network.run(batch, [manifest.output.tensor])[manifest.output.tensor]
-    return [answer(manifest, row, _JUDGED) for row in rows]
+    task = task_named(manifest.task)
+    return [task.answer(manifest, row, JUDGED) for row in rows]

@@ -9,49 +9,47 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from prumo.errors import InputError, UnavailableError
+from prumo.errors import UnavailableError
 from prumo.machine.cpu import read_cpu
 from prumo_serve.convert.agreement import (
     HEAT_MAP_FILE,
-    HEAT_MAP_TENSOR,
     NETWORK_FILES,
     ConversionError,
     Draft,
     NetworkFacts,
     answers_of,
 )
+from prumo_serve.manifest import HEAT_MAP_TENSOR
 from prumo_serve.runtimes.openvino_runtime import PRECISION_NOTE
-from prumo_serve.source import FORMATS
-from prumo_serve.source.onnx_file import checked_model, facts, onnx_module, write_one_file
+from prumo_serve.source import FORMATS, onnx_file
 from prumo_worker.conversion.facts import ANY_PIXELS, RAW_PIXELS, drawn_images
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo.progress import Progress
-    from prumo_serve.convert import FrameworkJob
-    from prumo_serve.manifest import Layout, Precision
+    from prumo_serve.convert import Conversion
+    from prumo_serve.manifest import Precision
     from prumo_serve.package import Package
 
 _ONNX_FILE = NETWORK_FILES["onnxruntime"]
 
 
-def draft_of_file(job: FrameworkJob, layout: Layout | None, folder: Path) -> Draft:
+def draft_of_file(job: Conversion, folder: Path) -> Draft:
     """Of an ONNX file from anywhere, written as one file that takes any batch."""
-    model = checked_model(job.source)
-    network_facts = facts(model, job.source, layout)
-    height, width = network_facts.height or job.size_pixels, network_facts.width or job.size_pixels
-    if height is None or width is None:
-        raise InputError(f"{job.source} takes images of any size: give --size, such as --size 224")
-    write_one_file(job.source, folder / _ONNX_FILE)
-    found = NetworkFacts(**asdict(network_facts.sized(height, width)))
+    model = onnx_file.checked_model(job.source)
+    found = NetworkFacts(
+        **asdict(onnx_file.interface(model, job.source, job.layout, job.size_pixels))
+    )
+    onnx_file.write_one_file(job.source, folder / _ONNX_FILE)
     images = _images(found, job.images, raw_pixels=False)
-    return Draft(folder, found, images, _reference(folder, found, images), network_facts.versions)
+    reference = _reference(folder, found, images)
+    return Draft(folder, found, images, reference, onnx_file.format_versions(model))
 
 
 def draft_of_package(package: Package, folder: Path, given: np.ndarray | None = None) -> Draft:
@@ -95,7 +93,7 @@ def _reference(folder: Path, facts: NetworkFacts, images: np.ndarray) -> dict[st
 
 def make_canonical(path: Path) -> None:
     """Rewrite an ONNX file whose weights lie inside of it."""
-    onnx = onnx_module()
+    onnx = onnx_file.onnx_module()
     model = onnx.load(path)
     rename_by_use(model)
     onnx.save(model, path)
@@ -108,7 +106,7 @@ def rename_by_use(model: ModelProto) -> None:
     weights = _Weights(graph)
     for number, node in enumerate(graph.node):
         node.name = f"{node.op_type}_{number}"
-        for name in _used(node):
+        for name in chain.from_iterable(inner.input for inner in onnx_file.nodes_below([node])):
             if name in weights.same and name not in names:
                 names[name] = weights.named(name)
         for place, name in enumerate(node.output):
@@ -119,7 +117,9 @@ def rename_by_use(model: ModelProto) -> None:
     # Shapes in between can be inferred, and have the old names.
     del graph.value_info[:]
     for value in [*graph.input, *graph.output]:
-        _name_free_axes(value)
+        for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
+            if not dimension.HasField("dim_value"):
+                dimension.dim_param = f"{value.name}_{axis}" if axis else "batch"
         _forget_notes(value)
     graph.name = "network"
     _forget_notes(graph)
@@ -152,21 +152,6 @@ def _forget_notes(
 ) -> None:
     part.ClearField("doc_string")
     part.ClearField("metadata_props")
-
-
-def _name_free_axes(value: ValueInfoProto) -> None:
-    for axis, dimension in enumerate(value.type.tensor_type.shape.dim):
-        if not dimension.HasField("dim_value"):
-            dimension.dim_param = f"{value.name}_{axis}" if axis else "batch"
-
-
-def _used(node: NodeProto) -> list[str]:
-    """What a node takes, also through the graphs inside of it."""
-    used = list(node.input)
-    for attribute in node.attribute:
-        for graph in [attribute.g, *attribute.graphs]:
-            used += [name for inner in graph.node for name in _used(inner)]
-    return used
 
 
 def _rename(node: NodeProto, names: dict[str, str]) -> None:
@@ -203,8 +188,11 @@ def write_openvino(draft: Draft, precision: Precision, progress: Progress) -> Dr
             "pip install 'prumo[openvino]'"
         ) from error
     try:
-        network = openvino.convert_model(draft.folder / NETWORK_FILES["onnxruntime"])
-        _name_by_place(network)
+        network = openvino.convert_model(draft.folder / _ONNX_FILE)
+        # Operations without a name get one from a counter that the whole process shares.
+        for place, operation in enumerate(network.get_ordered_ops()):
+            if operation.get_type_name() == "Constant":
+                operation.set_friendly_name(f"Constant_{place}")
         if precision == "bf16":
             network.set_rt_info(precision, list(PRECISION_NOTE))
         xml_file = draft.folder / NETWORK_FILES["openvino"]
@@ -219,10 +207,3 @@ def write_openvino(draft: Draft, precision: Precision, progress: Progress) -> Dr
         )
     version = str(openvino.get_version()).partition("-")[0]
     return replace(draft, versions=draft.versions | {"openvino": version})
-
-
-def _name_by_place(network: Any) -> None:  # noqa: ANN401 (OpenVINO has no types)
-    """Operations without a name get one from a counter that the whole process shares."""
-    for place, operation in enumerate(network.get_ordered_ops()):
-        if operation.get_type_name() == "Constant":
-            operation.set_friendly_name(f"Constant_{place}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from prumo.errors import InputError, UnavailableError
 from prumo.version import __version__
-from prumo_serve.convert import converted, require_way
+from prumo_serve.convert import Conversion, converted, require_way
 from prumo_serve.convert.agreement import (
     NETWORK_FILES,
     answer_difference,
@@ -21,7 +21,7 @@ from prumo_serve.convert.agreement import (
     settled,
 )
 from prumo_serve.convert.onnx import draft_of_package, write_openvino
-from prumo_serve.manifest import SEEN_FILE, NetworkFile
+from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import (
     Package,
     completed,
@@ -31,14 +31,13 @@ from prumo_serve.package import (
     write_package,
 )
 from prumo_serve.package.check import require_working
-from prumo_serve.quantize import needs_images, quantize_onnx
-from prumo_serve.quantize.calibration import drawn_images
+from prumo_serve.quantize.calibration import NEEDS_IMAGES, drawn_images
 from prumo_serve.source import recognized
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Difference, Draft
-    from prumo_serve.manifest import HeatMap, Manifest, Precision, RuntimeName
+    from prumo_serve.manifest import Manifest, NetworkFile, Precision, RuntimeName
     from prumo_serve.quantize.calibration import CalibrationImages
     from prumo_serve.source import Source
 
@@ -57,40 +56,9 @@ _COMPARED_IMAGES = 20
 """Ours, of those to calibrate with: more would only take time."""
 
 
-@dataclass(frozen=True)
-class VariantJob:
-    """What there is, and what it is to become."""
-
-    package: Package
-    shown: Path
-    """The package as the user knows it."""
-    original: Source | None
-    """What the package was made of, where it was given."""
-    target: RuntimeName
-    precision: Precision
-    calibration: CalibrationImages | None
-
-
-def variant_network(job: VariantJob, content: Path, progress: Progress) -> ConvertedNetwork:
-    """Write the network into a folder, once it answers what the package's or the original does."""
-    if job.target in _OF_ONNX and job.package.manifest.network.runtime == "onnxruntime":
-        return _of_onnx(job, content, progress)
-    path, kind = _source(job)
-    if job.precision != "fp32" and job.target != "litert":
-        raise InputError(
-            f"{job.shown} has no ONNX network, of which {job.precision} is made: convert it with "
-            "--to onnx first, and then what comes of it"
-        )
-    images = np.load(job.calibration.path, allow_pickle=False) if job.calibration else None
-    return converted(
-        path, kind, job.target, content, progress, precision=job.precision, images=images
-    )
-
-
-def require_sense(
-    network: NetworkFile, target: RuntimeName, precision: Precision, shown: Path
-) -> None:
+def _require_sense(network: NetworkFile, request: VariantRequest, shown: Path) -> None:
     """Refuse what cannot be made of a package's network, before anything is done for it."""
+    target, precision = request.target, request.precision
     if network.precision != "fp32":
         raise InputError(
             f"{shown} is of {network.precision} already: convert the package of fp32 that it was "
@@ -105,50 +73,70 @@ def require_sense(
         raise UnavailableError(
             f"there is no {precision} for {target}; there is {', '.join(PRECISIONS[target])}"
         )
+    if precision == "int8" and request.calibration is None:
+        raise InputError(NEEDS_IMAGES)
 
 
-def _of_onnx(job: VariantJob, content: Path, progress: Progress) -> ConvertedNetwork:
-    network = NetworkFile(
-        file=NETWORK_FILES[job.target], runtime=job.target, precision=job.precision
-    )
+def _of_onnx(
+    package: Package,
+    request: VariantRequest,
+    calibration: CalibrationImages | None,
+    content: Path,
+    progress: Progress,
+) -> ConvertedNetwork:
+    """Write the variant of a package's ONNX network into a folder."""
+    compared = None if calibration is None else np.array(calibration.array[:_COMPARED_IMAGES])
     with tempfile.TemporaryDirectory(dir=content, prefix=".variant-") as temporary:
-        draft = draft_of_package(job.package, Path(temporary), _compared(job.calibration))
-        if job.target == "onnxruntime" or job.precision == "int8":
-            progress.show(f"quantizing to {job.precision}")
-            _quantize(draft, job)
-        if job.target == "openvino":
-            draft = write_openvino(draft, job.precision, progress)
-        return settled(draft, network, content, progress)
+        draft = draft_of_package(package, Path(temporary), compared)
+        if request.target == "onnxruntime" or request.precision == "int8":
+            progress.show(f"quantizing to {request.precision}")
+            _quantize(draft, request.precision, calibration)
+        if request.target == "openvino":
+            draft = write_openvino(draft, request.precision, progress)
+        return settled(draft, request.target, request.precision, content, progress)
 
 
-def _compared(calibration: CalibrationImages | None) -> np.ndarray | None:
-    if calibration is None:
-        return None
-    images = np.load(calibration.path, mmap_mode="r", allow_pickle=False)
-    return np.array(images[: min(calibration.count, _COMPARED_IMAGES)])
-
-
-def _quantize(draft: Draft, job: VariantJob) -> None:
+def _quantize(draft: Draft, precision: Precision, images: CalibrationImages | None) -> None:
     """In place: the answers of the network before are in the draft already."""
+    try:
+        from prumo_serve.quantize.methods import quantize_onnx  # noqa: PLC0415 (what it imports)
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"quantizing needs {error.name}: install it with pip install 'prumo[model]'"
+        ) from error
     network = draft.folder / NETWORK_FILES["onnxruntime"]
     smaller = draft.folder / "quantized.onnx"
-    quantize_onnx(network, smaller, job.precision, draft.facts.input_tensor, job.calibration)
+    quantize_onnx(network, smaller, precision, draft.facts.input_tensor, images)
     smaller.replace(network)
 
 
-def _source(job: VariantJob) -> tuple[Path, str]:
-    """What a framework is to open."""
-    if job.original is not None:
-        return job.original.path, job.original.format
-    runtime = job.package.manifest.network.runtime
-    if runtime in _FORMATS:
-        return job.package.network_path, _FORMATS[runtime]
-    origin = job.package.manifest.origin
-    require_way(origin.format, job.target)
-    raise UnavailableError(
-        f"{job.shown} holds a network for {runtime}, of which none for {job.target} can be made: "
-        f"give --original, the {origin.format} model {origin.name} that it was packaged from"
-    )
+def _conversion(
+    package: Package,
+    shown: Path,
+    request: VariantRequest,
+    original: Source | None,
+    calibration: CalibrationImages | None,
+) -> Conversion:
+    """Of the original, or of the package's network where a framework can open it."""
+    runtime, origin = package.manifest.network.runtime, package.manifest.origin
+    if original is not None:
+        path, kind = original.path, original.format
+    elif runtime in _FORMATS:
+        path, kind = package.network_path, _FORMATS[runtime]
+    else:
+        require_way(origin.format, request.target)
+        raise UnavailableError(
+            f"{shown} holds a network for {runtime}, of which none for {request.target} can be "
+            f"made: give --original, the {origin.format} model {origin.name} that it was packaged "
+            "from"
+        )
+    if request.precision != "fp32" and request.target != "litert":
+        raise InputError(
+            f"{shown} has no ONNX network, of which {request.precision} is made: convert it with "
+            "--to onnx first, and then what comes of it"
+        )
+    images = None if calibration is None else np.array(calibration.array)
+    return Conversion(path, kind, request.target, request.precision, images=images)
 
 
 @dataclass(frozen=True)
@@ -158,7 +146,6 @@ class VariantRequest:
     target: RuntimeName
     precision: Precision = "fp32"
     calibration: Path | None = None
-    """A folder of images to learn ranges from."""
     original: Path | None = None
     """The model that a package was made of, where the package does not hold enough."""
     accept_difference: bool = False
@@ -193,31 +180,23 @@ def make_variant(model: Path, request: VariantRequest, out: Path, progress: Prog
     """Write a model as another package, once its network answers what the model's does.
 
     `model` is a package, or a model that tells enough about itself to become one.
-
-    Raises:
-        InputError: What was given does not go together, or too many calibration images have
-            another label than before.
-        UnavailableError: There is no way from what the model holds to what is requested.
     """
     require_package_name(out)
     with ExitStack() as stack:
         package = stack.enter_context(open_or_package(model, progress))
-        require_sense(package.manifest.network, request.target, request.precision, model)
-        if request.precision == "int8" and request.calibration is None:
-            raise InputError(needs_images(request.precision))
+        _require_sense(package.manifest.network, request, model)
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prumo-variant-")))
-        calibration = _calibration(package, request, scratch, progress)
-        job = VariantJob(
-            package=package,
-            shown=model,
-            original=_original(model, request, package.manifest),
-            target=request.target,
-            precision=request.precision,
-            calibration=calibration,
-        )
+        calibration = None
+        if request.calibration is not None:
+            calibration = drawn_images(request.calibration, package.manifest, scratch, progress)
+        original = _original(model, request, package.manifest)
         content = scratch / "content"
         content.mkdir()
-        network = variant_network(job, content, progress)
+        if request.target in _OF_ONNX and package.manifest.network.runtime == "onnxruntime":
+            network = _of_onnx(package, request, calibration, content, progress)
+        else:
+            conversion = _conversion(package, model, request, original, calibration)
+            network = converted(conversion, content, progress)
         manifest = _manifest(package, network, content)
         progress.show("asking the new package")
         made = Package(content, completed(content, manifest))
@@ -243,35 +222,24 @@ def _original(model: Path, request: VariantRequest, manifest: Manifest) -> Sourc
     return source
 
 
-def _calibration(
-    package: Package, request: VariantRequest, scratch: Path, progress: Progress
-) -> CalibrationImages | None:
-    if request.calibration is None:
-        return None
-    return drawn_images(request.calibration, package.manifest, scratch, progress)
-
-
 def _manifest(package: Package, network: ConvertedNetwork, content: Path) -> Manifest:
     """The package's own, with another network; card, heat map and what it has seen come along."""
     manifest = package.manifest
     for name in {manifest.card, SEEN_FILE} & manifest.files.keys():
         shutil.copyfile(package.folder / name, content / name)
+    heat_map = network.heat_map
+    if heat_map is None and manifest.heat_map is not None:
+        # A network keeps all its outputs under their names.
+        heat_map = manifest.heat_map
+        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
     tensor = {"tensor": network.interface.input_tensor}
     output = {"tensor": network.interface.output_tensor}
     return manifest.model_copy(
         update={
             "network": network.network,
-            "heat_map": network.heat_map or _kept_heat_map(package, content),
+            "heat_map": heat_map,
             "input": manifest.input.model_copy(update=tensor),
             "output": manifest.output.model_copy(update=output),
             "versions": {**manifest.versions, **network.versions, "prumo": __version__},
         }
     )
-
-
-def _kept_heat_map(package: Package, content: Path) -> HeatMap | None:
-    """The package's own: a network keeps all its outputs under their names."""
-    heat_map = package.manifest.heat_map
-    if heat_map is not None:
-        shutil.copyfile(package.folder / heat_map.network.file, content / heat_map.network.file)
-    return heat_map

@@ -10,32 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from prumo.errors import InputError, StorageError
-from prumo.files import write_whole
+from prumo.files import file_sha256, write_whole
 from prumo_serve.manifest import MANIFEST_FILE, SEEN_FILE
-from prumo_serve.package.archive import (
-    ENDINGS,
-    hashes,
-    is_archive_name,
-    listed_files,
-    manifest_text,
-    pack,
-    read_manifest,
-    require_harmless,
-    require_named_parts,
-    require_unchanged,
-    unpack,
-    version_of,
-)
+from prumo_serve.package import archive
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from prumo.progress import Progress
     from prumo_serve.manifest import Manifest
 
 
 _ARCHIVES = (
-    *(*ENDINGS, ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tbz2", ".txz", ".tzst"),
+    *(*archive.ENDINGS, ".tar.bz2", ".tar.xz", ".tar.zst", ".tar", ".tbz2", ".txz", ".tzst"),
     *(".zip", ".7z", ".rar", ".gz", ".bz2", ".xz", ".zst"),
 )
 
@@ -52,7 +37,7 @@ def write_package(content: Path, manifest: Manifest, out: Path) -> Manifest:
     whole = completed(content, manifest)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        if is_archive_name(out):
+        if archive.is_archive_name(out):
             _write_archive(content, whole, out)
         else:
             _write_folder(content, whole, out)
@@ -63,11 +48,11 @@ def write_package(content: Path, manifest: Manifest, out: Path) -> Manifest:
 
 def require_package_name(out: Path) -> None:
     """Refuse the name of another kind of archive, which would become a folder."""
-    if is_archive_name(out):
+    if archive.is_archive_name(out):
         return
     ending = next((ending for ending in _ARCHIVES if out.name.lower().endswith(ending)), None)
     if ending:
-        right = out.with_name(out.name[: -len(ending)] + ENDINGS[0])
+        right = out.with_name(out.name[: -len(ending)] + archive.ENDINGS[0])
         raise InputError(
             f"{out} would become a folder of that name: give {right} for an archive, or a name "
             f"without {ending} for a folder"
@@ -76,9 +61,10 @@ def require_package_name(out: Path) -> None:
 
 def completed(content: Path, manifest: Manifest) -> Manifest:
     """A manifest with the hashes of the files in a folder, and with its version."""
-    filed = manifest.model_copy(update={"files": hashes(content, content)})
-    require_named_parts(filed, content)
-    return filed.model_copy(update={"version": version_of(filed)})
+    files = {name: file_sha256(content / name) for name in archive.listed_files(content, content)}
+    filed = manifest.model_copy(update={"files": files})
+    archive.require_named_parts(filed, content)
+    return filed.model_copy(update={"version": archive.version_of(filed)})
 
 
 def _write_archive(content: Path, manifest: Manifest, out: Path) -> None:
@@ -87,7 +73,9 @@ def _write_archive(content: Path, manifest: Manifest, out: Path) -> None:
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with beside.open("wb") as file:
-            pack(manifest_text(manifest).encode(), content, sorted(manifest.files), file)
+            archive.pack(
+                archive.manifest_text(manifest).encode(), content, sorted(manifest.files), file
+            )
             file.flush()
             os.fsync(file.fileno())
         beside.replace(out)
@@ -106,7 +94,7 @@ def _write_folder(content: Path, manifest: Manifest, out: Path) -> None:
             target = beside / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(content / name, target)
-        write_whole(beside / MANIFEST_FILE, manifest_text(manifest))
+        write_whole(beside / MANIFEST_FILE, archive.manifest_text(manifest))
         _put_in_place(beside, out)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -131,14 +119,11 @@ def _may_give_way(folder: Path) -> bool:
     if not any(folder.iterdir()):
         return True
     try:
-        read_manifest(folder, folder)
-        listed_files(folder, folder)
+        archive.read_manifest(folder, folder)
+        archive.listed_files(folder, folder)
     except InputError:
         return False
     return True
-
-
-__all__ = ["Package", "is_package", "open_or_package", "open_package", "write_package"]
 
 
 @dataclass(frozen=True)
@@ -155,6 +140,17 @@ class Package:
     def network_path(self) -> Path:
         """The file or folder that the network's runtime loads."""
         return self.folder / self.manifest.network.file
+
+    @property
+    def network_bytes(self) -> int:
+        """What the network takes on disk, without heat map and card."""
+        # OpenVINO keeps the weights in a file beside the network's.
+        stem = self.manifest.network.file.split(".", maxsplit=1)[0]
+        return sum(
+            (self.folder / name).stat().st_size
+            for name in self.manifest.files
+            if name.split("/", maxsplit=1)[0].split(".", maxsplit=1)[0] == stem
+        )
 
     @property
     def heat_map_path(self) -> Path | None:
@@ -183,18 +179,13 @@ class Package:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def is_package(path: Path) -> bool:
     """Whether a path looks like a package; whether it is one, only opening it can tell."""
-    return is_archive_name(path) or (path / MANIFEST_FILE).is_file()
+    return archive.is_archive_name(path) or (path / MANIFEST_FILE).is_file()
 
 
 def open_package(path: Path) -> Package:
@@ -202,18 +193,16 @@ def open_package(path: Path) -> Package:
 
     An archive is unpacked into a temporary folder, which goes when the package is closed or the
     process ends.
-
-    Raises:
-        InputError: It is no package, or not whole, or has something in it that none may have.
     """
     if path.is_dir():
-        return _opened(path)
+        return Package(path, _whole_manifest(path, path))
     if not path.exists():
         raise InputError(f"there is no model {path}")
     unpacked = tempfile.TemporaryDirectory(prefix="prumo-model-")
+    folder = Path(unpacked.name)
     try:
-        unpack(path, Path(unpacked.name))
-        return _opened(Path(unpacked.name), shown=path, unpacked=unpacked)
+        archive.unpack(path, folder)
+        return Package(folder, _whole_manifest(folder, path), unpacked)
     except BaseException:
         unpacked.cleanup()
         raise
@@ -229,13 +218,8 @@ def open_or_package(path: Path, progress: Progress) -> Package:
     return open_package(packaged(path, progress))
 
 
-def _opened(
-    folder: Path,
-    *,
-    shown: Path | None = None,
-    unpacked: tempfile.TemporaryDirectory[str] | None = None,
-) -> Package:
-    manifest = read_manifest(folder, shown or folder)
-    require_unchanged(folder, manifest, shown or folder)
-    require_harmless(folder, manifest, shown or folder)
-    return Package(folder, manifest, unpacked)
+def _whole_manifest(folder: Path, shown: Path) -> Manifest:
+    manifest = archive.read_manifest(folder, shown)
+    archive.require_unchanged(folder, manifest, shown)
+    archive.require_harmless(folder, manifest, shown)
+    return manifest

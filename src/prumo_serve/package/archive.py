@@ -83,17 +83,16 @@ _TYPES = {
 
 def require_known(name: str, shown: Path) -> None:
     """Refuse a file that no package has: one that could run, or that nobody asked for."""
-    if _KNOWN.fullmatch(name) and PurePosixPath(name).suffix not in _CODE:
-        return
     if PurePosixPath(name).suffix in _CODE:
         raise InputError(
             f"{shown} has {name!r} in it, which can run code when it is opened; a package holds "
             "only networks in the format of a runtime"
         )
-    raise InputError(
-        f"{shown} has {name!r} in it, which is no part of a package; take it out or pack the model "
-        "again with `prumo model package`"
-    )
+    if not _KNOWN.fullmatch(name):
+        raise InputError(
+            f"{shown} has {name!r} in it, which is no part of a package; take it out or pack the "
+            "model again with `prumo model package`"
+        )
 
 
 def listed_files(folder: Path, shown: Path) -> list[str]:
@@ -113,11 +112,6 @@ def listed_files(folder: Path, shown: Path) -> list[str]:
         if len(names) > MAX_FILES:
             raise InputError(f"{shown} has more than {MAX_FILES} files: it is no package")
     return sorted(set(names) - {MANIFEST_FILE})
-
-
-def hashes(folder: Path, shown: Path) -> dict[str, str]:
-    """The SHA-256 of every file but the manifest."""
-    return {name: file_sha256(folder / name) for name in listed_files(folder, shown)}
 
 
 def version_of(manifest: Manifest) -> str:
@@ -265,12 +259,7 @@ def pack(manifest: bytes, folder: Path, names: Sequence[str], out: IO[bytes]) ->
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Write an archive's files into an empty folder.
-
-    Raises:
-        InputError: It is no tar.gz, is not whole, swells too much, or has something in it that is
-            no ordinary file of a package.
-    """
+    """Write an archive's files, if they are ordinary ones of a package, into an empty folder."""
     try:
         limit = min(MAX_BYTES, path.stat().st_size * _MAX_SWELLING + _FREE_BYTES)
         with gzip.open(path, "rb") as packed:
@@ -318,7 +307,8 @@ class _BoundedReader:
 
 def _unpack(reader: _BoundedReader, folder: Path, shown: Path) -> None:
     seen: set[str] = set()
-    while (member := _next_member(reader)) is not None:
+    while (header := b"".join(reader.chunks(tarfile.BLOCKSIZE))).strip(b"\0"):
+        member = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
         name = _safe_name(member, shown)
         if name in seen:
             raise InputError(f"{shown} has {name!r} twice")
@@ -331,13 +321,6 @@ def _unpack(reader: _BoundedReader, folder: Path, shown: Path) -> None:
     for content in iter(lambda: reader.read(_CHUNK), b""):
         if content.strip(b"\0"):
             raise InputError(f"{shown} has something behind its end")
-
-
-def _next_member(reader: _BoundedReader) -> tarfile.TarInfo | None:
-    header = b"".join(reader.chunks(tarfile.BLOCKSIZE))
-    if not header.strip(b"\0"):
-        return None
-    return tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
 
 
 def _safe_name(member: tarfile.TarInfo, shown: Path) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +20,7 @@ from prumo_serve.source.onnx_file import checked_model, format_versions
 from prumo_serve.task import preprocessing, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from prumo_serve.manifest import Input, Manifest, NetworkFile, Output, Precision
+    from prumo_serve.manifest import Input, Output, Precision
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
 
@@ -73,41 +73,23 @@ def _checks(package: Package) -> Iterator[tuple[str, Callable[[], str]]]:
     if manifest.network.runtime == "onnxruntime":
         yield "operators", lambda: _operators(package.network_path)
     yield "preprocessing", lambda: _preprocessing(package)
-    network = _Lazy(package.network_path, manifest.network)
-    try:
-        yield "network", network.load
-        yield "answers", lambda: _answers(package, network.loaded)
-        yield "batches", lambda: _batches(package, network.loaded)
+    with ExitStack() as held:
+        loaded: list[LoadedNetwork] = []
+
+        def load() -> str:
+            began, runtime = perf_counter(), manifest.network.runtime
+            network = load_network(package.network_path, runtime, Resources())
+            loaded.append(held.enter_context(closing(network)))
+            return f"{runtime} loaded it in {perf_counter() - began:.2f} s"
+
+        yield "network", load
+        # A check that fails is the last one.
+        (network,) = loaded
+        yield "answers", lambda: _answers(package, network)
+        yield "batches", lambda: _batches(package, network)
         if manifest.heat_map is not None:
-            yield "heat map", lambda: _heat_map(package, network.loaded)
-    finally:
-        network.close()
+            yield "heat map", lambda: _heat_map(package, network)
     yield "card", lambda: manifest.card or "there is none"
-
-
-class _Lazy:
-    """A network that is loaded when its turn comes."""
-
-    def __init__(self, path: Path, file: NetworkFile) -> None:
-        self._path = path
-        self._file = file
-        self._network: LoadedNetwork | None = None
-
-    @property
-    def loaded(self) -> LoadedNetwork:
-        if self._network is None:
-            raise InputError("the network was not loaded")
-        return self._network
-
-    def load(self) -> str:
-        began = perf_counter()
-        self._network = load_network(self._path, self._file.runtime, Resources())
-        seconds = perf_counter() - began
-        return f"{self._file.runtime} loaded it in {seconds:.2f} s"
-
-    def close(self) -> None:
-        if self._network is not None:
-            self._network.close()
 
 
 def _operators(path: Path) -> str:
@@ -124,23 +106,18 @@ def _preprocessing(package: Package) -> str:
     if prepared.pixels is None:
         # Noise is no photograph, and the model would say so.
         return f"{wanted.preprocessing.kind}: noise is told from a photograph"
-    if prepared.pixels.shape != _shape(wanted):
-        raise InputError(f"it gives {prepared.pixels.shape}, the network takes {_shape(wanted)}")
+    if prepared.pixels.shape != wanted.shape:
+        raise InputError(f"it gives {prepared.pixels.shape}, the network takes {wanted.shape}")
     return f"{wanted.preprocessing.kind}: to {columns} x {rows} pixels"
 
 
 def _answers(package: Package, network: LoadedNetwork) -> str:
     manifest = package.manifest
+    taken, given = ", ".join(network.input_names), ", ".join(network.output_names)
     if manifest.input.tensor not in network.input_names:
-        raise InputError(
-            f"the manifest asks by {manifest.input.tensor}, the network takes "
-            f"{', '.join(network.input_names)}"
-        )
+        raise InputError(f"the manifest asks by {manifest.input.tensor}, the network takes {taken}")
     if manifest.output.tensor not in network.output_names:
-        raise InputError(
-            f"the manifest wants {manifest.output.tensor}, the network gives "
-            f"{', '.join(network.output_names)}"
-        )
+        raise InputError(f"the manifest wants {manifest.output.tensor}, the network gives {given}")
     batch = drawn_batch(manifest.input, 1)
     rows = network.run(batch, [manifest.output.tensor])[manifest.output.tensor]
     probabilities_of(rows[0], manifest.output, len(manifest.labels))
@@ -175,12 +152,9 @@ def _heat_map(package: Package, network: LoadedNetwork) -> str:
         raise InputError(f"the network does not give {heat_map.features}, of which it is made")
     batch = drawn_batch(package.manifest.input, 1)
     features = network.run(batch, [heat_map.features])[heat_map.features]
-    maker = load_network(path, heat_map.network.runtime, Resources())
-    try:
+    with closing(load_network(path, heat_map.network.runtime, Resources())) as maker:
         (name,) = maker.output_names
         maps = maker.run(features, [name])[name]
-    finally:
-        maker.close()
     if maps.ndim != 3 or len(maps) != 1:  # noqa: PLR2004 (batch, rows, columns)
         raise InputError(f"a map of rows and columns was expected, it has the shape {maps.shape}")
     if not (np.isfinite(maps).all() and maps.min() >= 0 and maps.max() <= 1 + _ROUNDING):
@@ -196,11 +170,6 @@ def drawn_batch(wanted: Input, images: int) -> np.ndarray:
     return np.stack([form.of(image) for image in generator.integers(0, 256, size, np.uint8)])
 
 
-def _shape(wanted: Input) -> tuple[int, ...]:
-    rows, columns = wanted.height, wanted.width
-    return (rows, columns, 3) if wanted.layout == "NHWC" else (3, rows, columns)
-
-
 _SHOWN_LABELS = 8
 
 
@@ -213,12 +182,12 @@ def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
         yield "trained", manifest.created
     task = task_named(manifest.task)
     yield "answers", task.summary
-    yield "labels", _labels(manifest)
-    yield "input", _input(manifest.input)
-    yield (
-        "preprocessing",
-        _shown_preprocessing(task.preprocessing_summary(manifest.input), manifest.input),
-    )
+    more = len(manifest.labels) - _SHOWN_LABELS
+    shown = ", ".join(manifest.labels[:_SHOWN_LABELS])
+    yield "labels", f"{shown}, … {more} more" if more > 0 else shown
+    wanted = manifest.input
+    yield "input", f"{wanted.width} x {wanted.height} pixels, {wanted.dtype}, {wanted.layout}"
+    yield "preprocessing", f"{task.preprocessing_summary(wanted)}; {_normalization(wanted)}"
     yield "output", _output(manifest.output)
     for point in manifest.points:
         decides = " (decides)" if point.name == manifest.point else ""
@@ -227,7 +196,8 @@ def shown_rows(package: Package) -> Iterator[tuple[str, str]]:
             f"point {point.name}",
             f"{task.point_verb} from {point.threshold:.4g} on{decides}{rule}".lstrip(),
         )
-    yield "network", _network(package)
+    network, size = manifest.network, Quantity(package.network_bytes, "B")
+    yield "network", f"{network.file}, {size}, {network.precision}, for {network.runtime}"
     yield "heat map", manifest.heat_map.network.file if manifest.heat_map else "none"
     origin = manifest.origin
     yield "made of", f"{origin.name} ({origin.format}), SHA-256 {origin.sha256}"
@@ -245,37 +215,16 @@ def package_document(package: Package) -> dict[str, Any]:
     }
 
 
-def _labels(manifest: Manifest) -> str:
-    shown = ", ".join(manifest.labels[:_SHOWN_LABELS])
-    more = len(manifest.labels) - _SHOWN_LABELS
-    return f"{shown}, … {more} more" if more > 0 else shown
-
-
-def _input(wanted: Input) -> str:
-    return f"{wanted.width} x {wanted.height} pixels, {wanted.dtype}, {wanted.layout}"
-
-
-def _shown_preprocessing(first: str, wanted: Input) -> str:
+def _normalization(wanted: Input) -> str:
     normalization = wanted.normalization
     if normalization is None:
-        return f"{first}; pixels from 0 to 255"
+        return "pixels from 0 to 255"
     offset = ", ".join(f"{value:g}" for value in normalization.offset)
     scale = ", ".join(f"{value:g}" for value in normalization.scale)
-    return f"{first}; (pixel - [{offset}]) / [{scale}], {normalization.channels.upper()}"
+    return f"(pixel - [{offset}]) / [{scale}], {normalization.channels.upper()}"
 
 
 def _output(given: Output) -> str:
     if given.kind == "probabilities":
         return f"probabilities, by {given.activation} inside of the network"
     return f"scores, then {given.activation} at temperature {given.temperature:.4g}"
-
-
-def _network(package: Package) -> str:
-    network = package.manifest.network
-    names = [
-        name
-        for name in package.manifest.files
-        if name == network.file or name.startswith((f"{network.file}/", "network."))
-    ]
-    size = sum((package.folder / name).stat().st_size for name in names)
-    return f"{network.file}, {Quantity(size, 'B')}, {network.precision}, for {network.runtime}"

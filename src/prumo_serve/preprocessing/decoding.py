@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,8 +16,6 @@ from prumo.images import JPEG_MARK, PNG_MARK, simple_jpeg_size, with_8_bits
 from prumo.message import Message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 
@@ -60,9 +59,12 @@ def decoded(content: bytes, most_pixels: int) -> np.ndarray:
     pixels counts, as in the readers of Keras, TensorFlow and torchvision.
     """
     with _reasons():
-        if content.startswith(PNG_MARK):
-            return _decoded_png(content, most_pixels)
-        return _decoded_jpeg(content, most_pixels)
+        if not content.startswith(PNG_MARK):
+            return _decoded_jpeg(content, most_pixels)
+        with _opened(content) as picture:
+            check_size(*picture.size, most_pixels)
+            picture.load()
+            return _upright(with_8_bits(picture).convert("RGB"))
 
 
 def check_header(content: bytes, most_pixels: int) -> None:
@@ -95,7 +97,9 @@ def _decoded_jpeg(content: bytes, most_pixels: int) -> np.ndarray:
     with _opened(content) as picture:
         if not is_simple:
             return _upright(picture.convert("RGB"))
-        turned = _picture(simplejpeg.decode_jpeg(content, colorspace="RGB", strict=True))
+        from PIL.Image import fromarray  # noqa: PLC0415
+
+        turned = fromarray(simplejpeg.decode_jpeg(content, colorspace="RGB", strict=True))
         turned.info.update(picture.info)
         return _upright(turned)
 
@@ -129,13 +133,6 @@ def _check_scans(content: bytes) -> None:
         )
 
 
-def _decoded_png(content: bytes, most_pixels: int) -> np.ndarray:
-    with _opened(content) as picture:
-        check_size(*picture.size, most_pixels)
-        picture.load()
-        return _upright(with_8_bits(picture).convert("RGB"))
-
-
 def _opened(content: bytes) -> ImageFile:
     # Here and below only when it is needed: most JPEGs do without Pillow, and so does a start.
     if content.startswith(PNG_MARK):
@@ -145,12 +142,6 @@ def _opened(content: bytes) -> ImageFile:
     from PIL.JpegImagePlugin import JpegImageFile  # noqa: PLC0415
 
     return JpegImageFile(io.BytesIO(content))
-
-
-def _picture(pixels: np.ndarray) -> Image:
-    from PIL.Image import fromarray  # noqa: PLC0415
-
-    return fromarray(pixels)
 
 
 def _upright(picture: Image) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from prumo_serve.manifest import ImagePreprocessing
 from prumo_serve.preprocessing import TensorForm, as_bytes
 from prumo_serve.preprocessing.decoding import check_size, decoded
-from prumo_serve.task import PreparedImage, Preprocessing
+from prumo_serve.task import PreparedImage
 
 if TYPE_CHECKING:
     from prumo_serve.manifest import Input
@@ -25,21 +25,19 @@ if TYPE_CHECKING:
 _INTERPOLATIONS = {"area": cv2.INTER_AREA, "cubic": cv2.INTER_CUBIC}
 
 
-def made(wanted: Input, most_pixels: int) -> Preprocessing:
+class ImageFitting:
     """The preprocessing of kind `image` that an input asks for."""
-    if not isinstance(wanted.preprocessing, ImagePreprocessing):
-        raise TypeError(f"{wanted.preprocessing.kind} is no preprocessing of plain images")
-    return _Image(wanted, wanted.preprocessing, most_pixels)
 
-
-class _Image:
-    def __init__(self, wanted: Input, how: ImagePreprocessing, most_pixels: int) -> None:
+    def __init__(self, wanted: Input, most_pixels: int) -> None:
+        if not isinstance(wanted.preprocessing, ImagePreprocessing):
+            raise TypeError(f"{wanted.preprocessing.kind} is no preprocessing of plain images")
         self._height, self._width = wanted.height, wanted.width
-        self._how = how
+        self._how = wanted.preprocessing
         self._most_pixels = most_pixels
         self._form = TensorForm(wanted)
 
     def prepared(self, image: bytes | np.ndarray) -> PreparedImage:
+        """See `Preprocessing`."""
         began = perf_counter()
         if isinstance(image, np.ndarray):
             check_size(image.shape[1], image.shape[0], self._most_pixels)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from onnxruntime.quantization import (
 from onnxruntime.quantization.onnx_model import ONNXModel
 from onnxruntime.transformers.float16 import convert_float_to_float16
 
-from prumo.errors import InputError
-from prumo_serve.quantize import needs_images
+from prumo.errors import InputError, UnavailableError
+from prumo_serve.quantize.calibration import NEEDS_IMAGES
 
 DENSE = ("Gemm", "MatMul")
 WEIGHTED = ("Conv", *DENSE)
@@ -31,6 +32,26 @@ WEIGHTED = ("Conv", *DENSE)
 
 _BETWEEN = ("Add", "AveragePool", "Clip", "Concat", "GlobalAveragePool", "MaxPool", "Relu")
 """What stands between operations with weights and would else need 32 bits on its way."""
+
+
+def quantize_onnx(
+    network: Path,
+    out: Path,
+    precision: str,
+    input_tensor: str,
+    images: Iterable[np.ndarray] | None = None,
+) -> None:
+    """Write an ONNX network of 32-bit numbers with smaller ones.
+
+    Images are batches to calibrate with, which can be gone through several times, such as
+    `CalibrationImages`; what does not need them is the nearer to the original for them.
+    """
+    if precision not in _METHODS:
+        raise UnavailableError(
+            f"there is no way to make {precision} of an ONNX network; there are "
+            f"{', '.join(_METHODS)}"
+        )
+    _METHODS[precision](network, out, input_tensor, images)
 
 
 def static_int8(
@@ -44,11 +65,8 @@ def static_int8(
     overflow 8 bits would leave 0.009. Then biases make up for what rounding shifts.
     """
     if images is None:
-        raise InputError(needs_images("int8"))
-    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
-        folded = Path(scratch) / "folded.onnx"
-        fold(network, folded)
-        graph = onnx.load(folded, load_external_data=False).graph
+        raise InputError(NEEDS_IMAGES)
+    with _folded(network) as (folded, graph):
         quantize_static(
             folded,
             out,
@@ -83,10 +101,7 @@ def dynamic_int8(
 
     With images, a wrong mean of the scores is put right.
     """
-    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
-        folded = Path(scratch) / "folded.onnx"
-        fold(network, folded)
-        graph = onnx.load(folded, load_external_data=False).graph
+    with _folded(network) as (folded, graph):
         quantize_dynamic(
             folded,
             out,
@@ -111,10 +126,17 @@ def half_precision(
     onnx.save(model.model, out)
 
 
-def fold(network: Path, out: Path) -> None:
-    """Write the network with its constants and normalizations folded into the weights."""
-    # Shapes by symbols are for language models and would need a package more.
-    quant_pre_process(network, out, skip_symbolic_shape=True)
+_METHODS = {"fp16": half_precision, "int8": static_int8, "int8-dynamic": dynamic_int8}
+
+
+@contextmanager
+def _folded(network: Path) -> Iterator[tuple[Path, onnx.GraphProto]]:
+    """The network with its constants and normalizations folded into the weights."""
+    with tempfile.TemporaryDirectory(prefix="prumo-quantize-") as scratch:
+        folded = Path(scratch) / "folded.onnx"
+        # Shapes by symbols are for language models and would need a package more.
+        quant_pre_process(network, folded, skip_symbolic_shape=True)
+        yield folded, onnx.load(folded, load_external_data=False).graph
 
 
 def outer_nodes(nodes: Iterable[onnx.NodeProto]) -> list[str]:
@@ -166,14 +188,9 @@ def inner_means(
     maps: Collection[str] = (),
     rows: Collection[str] = (),
 ) -> dict[str, np.ndarray]:
-    """The mean of each channel of tensors inside a network.
+    """The mean of each channel of tensors inside a network, over batches of the same size.
 
-    Args:
-        network: An ONNX file.
-        input_tensor: What batches are given to.
-        images: The batches, all of the same size.
-        maps: Tensors of (image, channel, row, column).
-        rows: Tensors of (image, channel).
+    `maps` are tensors of (image, channel, row, column), `rows` of (image, channel).
     """
     model = onnx.load(network)
     wanted = {name: f"mean of {name}" for name in maps} | {name: name for name in rows}
@@ -224,7 +241,10 @@ def correct_biases(
     onnx.save(model, quantized)
     for node in last:
         now = inner_means(quantized, input_tensor, images, rows=scores)
-        _add_to(model, node.input[_BIAS], means[node.output[0]] - now[node.output[0]])
+        shift = means[node.output[0]] - now[node.output[0]]
+        # Whatever became of the node that uses it.
+        bias = next(one for one in model.graph.initializer if one.name == node.input[_BIAS])
+        _set(bias, numpy_helper.to_array(bias) + shift.astype(np.float32))
         onnx.save(model, quantized)
 
 
@@ -233,12 +253,6 @@ def _last_layer(model: onnx.ModelProto) -> list[onnx.NodeProto]:
     last = [node for node in model.graph.node if node.op_type in DENSE][-1:]
     constants = {tensor.name for tensor in model.graph.initializer}
     return [node for node in last if constants.intersection(node.input[_BIAS:])]
-
-
-def _add_to(model: onnx.ModelProto, name: str, shift: np.ndarray) -> None:
-    """Add to a constant, whatever became of the node that uses it."""
-    tensor = next(tensor for tensor in model.graph.initializer if tensor.name == name)
-    _set(tensor, numpy_helper.to_array(tensor) + shift.astype(np.float32))
 
 
 def _correct_convolutions(
@@ -262,8 +276,7 @@ def _output_error(error: np.ndarray, mean: np.ndarray) -> np.ndarray:
     filters, channels = error.shape[:2]
     groups = len(mean) // channels
     of_filter = np.repeat(mean.reshape(groups, channels), filters // groups, axis=0)
-    shift: np.ndarray = (error.sum(axis=(2, 3)) * of_filter).sum(axis=1)
-    return shift
+    return np.asarray((error.sum(axis=(2, 3)) * of_filter).sum(axis=1))
 
 
 class _Rounded:
@@ -286,8 +299,7 @@ class _Rounded:
     def weights(self, node: onnx.NodeProto) -> np.ndarray:
         """As the node computes with them; signed ones have no zero point."""
         values, scale = self._parts(node, _WEIGHTS)
-        real: np.ndarray = values * scale.reshape(-1, 1, 1, 1)
-        return real
+        return np.asarray(values * scale.reshape(-1, 1, 1, 1))
 
     def shift_bias(self, node: onnx.NodeProto, shift: np.ndarray) -> None:
         values, scale = self._parts(node, _BIAS)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -16,14 +18,10 @@ from prumo.environments.store import existing, worker_path
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.run.worker import clean_environment, thread_environment
 from prumo.supervise.child import end
-from prumo_serve.runtimes import NetworkError, Runtime
-from prumo_serve.runtimes.sharing import closed, require_outputs, run_in_pieces
+from prumo_serve.runtimes import NetworkError, Runtime, closed, require_outputs, run_in_pieces
 from prumo_worker.predictor import Frame, read_frame, write_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources
@@ -35,19 +33,18 @@ _LOG_BYTES = 2000
 
 
 class FrameworkProcess:
-    """A loaded network in another process; one thread asks it at a time.
-
-    Raises:
-        UnavailableError: The framework is not installed, with how to install it.
-        InputError: The framework cannot load the network.
-        NetworkError: The process died on loading it, or there is not enough memory.
-    """
+    """A loaded network in another process; one thread asks it at a time."""
 
     def __init__(self, framework: str, path: Path, threads: int) -> None:
         self._framework = framework
         # What a framework prints is kept for the case that it dies without a word.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
-        self._process = subprocess.Popen(
+        variables = {
+            "PYTHONPATH": str(worker_path()),
+            "PYTHONNOUSERSITE": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+        }
+        self.popen = subprocess.Popen(
             [
                 *(_interpreter(framework), "-u", "-m", "prumo_worker.predictor"),
                 *(framework, str(path.absolute()), str(threads)),
@@ -55,12 +52,12 @@ class FrameworkProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=_variables(threads),
+            env=clean_environment() | thread_environment(threads) | variables,
             # Ctrl-C at the terminal is for the parent, which may still want answers.
             start_new_session=True,
         )
-        self._input = cast("IO[bytes]", self._process.stdin)
-        self._output = cast("IO[bytes]", self._process.stdout)
+        self._input = cast("IO[bytes]", self.popen.stdin)
+        self._output = cast("IO[bytes]", self.popen.stdout)
         try:
             about = self._loaded(path)
         except BaseException:
@@ -69,20 +66,6 @@ class FrameworkProcess:
         self.input_names = tuple(about["inputs"])
         self.output_names = tuple(about["outputs"])
         self.batch_size: int | None = about["batch_size"]
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it can be asked."""
-        return self._process.poll() is None
-
-    @property
-    def process_id(self) -> int:
-        """As the operating system counts."""
-        return self._process.pid
-
-    def wait(self) -> None:
-        """Until it ends."""
-        self._process.wait()
 
     def ask(self, batch: np.ndarray, outputs: Sequence[str]) -> Mapping[str, np.ndarray]:
         """The wanted outputs of a batch."""
@@ -103,7 +86,7 @@ class FrameworkProcess:
         # What was still to be sent may have nobody to read it.
         with suppress(OSError):
             self._input.close()
-        end(self._process, _PATIENCE_SECONDS, None)
+        end(self.popen, _PATIENCE_SECONDS, None)
         self._output.close()
         self._log.close()
 
@@ -121,7 +104,7 @@ class FrameworkProcess:
         raise InputError(f"{path} is not a network that {self._framework} can load: {words}")
 
     def _ending(self) -> str:
-        code = self._process.wait()
+        code = self.popen.wait()
         self._log.seek(0)
         last = self._log.read()[-_LOG_BYTES:].decode("utf-8", "replace").strip()
         how = f"signal {-code}" if code < 0 else f"exit code {code}"
@@ -138,18 +121,6 @@ def _interpreter(framework: str) -> str:
             f"this network needs {framework}: set its environment up with prumo setup {framework}"
         )
     return str(environment.python)
-
-
-def _variables(threads: int) -> dict[str, str]:
-    return (
-        clean_environment()
-        | thread_environment(threads)
-        | {"PYTHONPATH": str(worker_path()), "PYTHONNOUSERSITE": "1", "TF_CPP_MIN_LOG_LEVEL": "2"}
-    )
-
-
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 30.0
 
 
 class FrameworkNetwork:
@@ -170,12 +141,7 @@ class FrameworkNetwork:
     @property
     def is_ready(self) -> bool:
         """While its process lives."""
-        return not self._closing.is_set() and self._process.is_alive
-
-    @property
-    def process_id(self) -> int:
-        """Of the process that computes now."""
-        return self._process.process_id
+        return not self._closing.is_set() and self._process.popen.poll() is None
 
     def run(self, batch: np.ndarray, outputs: Sequence[str]) -> Mapping[str, np.ndarray]:
         """The wanted outputs of a batch."""
@@ -184,7 +150,7 @@ class FrameworkNetwork:
             if self._closing.is_set():
                 raise closed()
             process = self._process
-            if not process.is_alive:
+            if process.popen.poll() is not None:
                 raise NetworkError(f"{self._framework} ended and is being started again")
             return run_in_pieces(
                 lambda piece: process.ask(piece, outputs), batch, process.batch_size
@@ -201,9 +167,9 @@ class FrameworkNetwork:
 
     def _watch(self) -> None:
         """Start a process in the place of one that ends, ever more slowly while it cannot load."""
-        backoff = Backoff(_FIRST_PAUSE_SECONDS, _LONGEST_PAUSE_SECONDS)
+        backoff = Backoff()
         while not self._closing.is_set():
-            self._process.wait()
+            self._process.popen.wait()
             if self._closing.wait(backoff.delay()):
                 return
             try:

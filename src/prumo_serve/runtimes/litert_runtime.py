@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
-from prumo_serve.runtimes import Runtime
-from prumo_serve.runtimes.sharing import Pool, answering, imported, loading, require_outputs
+from prumo_serve.runtimes import Pool, Runtime, answering, imported, loading, require_outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prumo_serve.runtimes import Runtime
-from prumo_serve.runtimes.sharing import (
+from prumo_serve.runtimes import (
+    Runtime,
     answering,
     closed,
     imported,
@@ -15,9 +17,6 @@ from prumo_serve.runtimes.sharing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources
@@ -60,16 +59,6 @@ class OnnxNetwork:
         self._session = None
 
 
-def _options(onnxruntime: Any, resources: Resources) -> Any:  # noqa: ANN401 (no types)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = resources.threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = _ERRORS_ONLY
-    # Threads that wait by spinning take a whole core from whoever decodes the next image.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
-
-
 class OnnxRuntime(Runtime):
     """ONNX files."""
 
@@ -78,9 +67,15 @@ class OnnxRuntime(Runtime):
     def load(self, path: Path, resources: Resources) -> OnnxNetwork:
         """Load an ONNX file."""
         onnxruntime = imported("onnxruntime", NAME, "serve")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = resources.threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = _ERRORS_ONLY
+        # Threads that wait by spinning take a whole core from whoever decodes the next image.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         with loading(path, NAME):
             session = onnxruntime.InferenceSession(
-                str(path), _options(onnxruntime, resources), providers=["CPUExecutionProvider"]
+                str(path), options, providers=["CPUExecutionProvider"]
             )
             return OnnxNetwork(session)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prumo_serve.runtimes import Runtime
-from prumo_serve.runtimes.sharing import (
+from prumo_serve.runtimes import (
     Pool,
+    Runtime,
     answering,
     imported,
     loading,
@@ -15,9 +17,6 @@ from prumo_serve.runtimes.sharing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_serve.runtimes import Resources
@@ -58,21 +57,6 @@ class OpenVinoNetwork:
         self._requests.close()
 
 
-def _settings(network: Any, resources: Resources) -> dict[str, object]:  # noqa: ANN401 (no types)
-    settings: dict[str, object] = {
-        "NUM_STREAMS": resources.callers,
-        "INFERENCE_NUM_THREADS": resources.threads * resources.callers,
-        # Two servers on one machine would be pinned to the same cores.
-        "ENABLE_CPU_PINNING": False,
-    }
-    if not network.has_rt_info(list(PRECISION_NOTE)):
-        # Processors with bf16 units would otherwise compute fp32 networks in bf16.
-        settings["INFERENCE_PRECISION_HINT"] = "f32"
-    else:
-        settings["INFERENCE_PRECISION_HINT"] = network.get_rt_info(list(PRECISION_NOTE)).astype(str)
-    return settings
-
-
 class OpenVino(Runtime):
     """Its own format and ONNX files."""
 
@@ -83,8 +67,18 @@ class OpenVino(Runtime):
         openvino = imported("openvino", NAME, "openvino")
         with loading(path, NAME):
             core = openvino.Core()
-            network = core.read_model(path)
-            compiled = core.compile_model(network, "CPU", _settings(network, resources))
+            network, note, hint = core.read_model(path), list(PRECISION_NOTE), "f32"
+            if network.has_rt_info(note):
+                hint = network.get_rt_info(note).astype(str)
+            settings = {
+                "NUM_STREAMS": resources.callers,
+                "INFERENCE_NUM_THREADS": resources.threads * resources.callers,
+                # Two servers on one machine would be pinned to the same cores.
+                "ENABLE_CPU_PINNING": False,
+                # Processors with bf16 units would otherwise compute fp32 networks in bf16.
+                "INFERENCE_PRECISION_HINT": hint,
+            }
+            compiled = core.compile_model(network, "CPU", settings)
             return OpenVinoNetwork(compiled, resources.callers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,22 +19,20 @@ from starlette.routing import Route
 
 from prumo.message import Message
 from prumo.report.language import LANGUAGES, Language, english, language
-from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
+from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server import open_inference
-from prumo_serve.server.bodies import BodyLimits, images_in
+from prumo_serve.server.bodies import images_in
 from prumo_serve.server.boundary import Boundary, read_body
 from prumo_serve.server.metrics import CONTENT_TYPE
 from prumo_serve.server.models import ErrorDetail, ListedError, ModelResponse, Timings, TotalTimings
-from prumo_serve.server.refusal import Refusal, not_ready, too_large, unreadable_image, wrong_values
+from prumo_serve.server.refusal import Refusal, refused_image, wrong_values
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
-
     from pydantic import BaseModel
     from starlette.requests import Request
 
-    from prumo_serve.server.bodies import BodyImage, BodyImages
+    from prumo_serve.server.bodies import BodyImage
     from prumo_serve.server.engine import Engine
     from prumo_serve.server.model_holder import ServedModel
     from prumo_serve.server.queue import Outcome
@@ -81,18 +80,17 @@ class RequestOptions:
 
 
 async def invoke(request: Request) -> ModelResponse:
-    """Answer one image with a prediction, and a list with a list.
-
-    Raises:
-        Refusal: The request cannot be answered.
-    """
+    """Answer one image with a prediction, and a list with a list."""
     began = perf_counter()
     service: Service = request.app.state.service
     engine = service.engine
     options = await request_options(request.query_params, engine)
-    with service.bodies.share() as share:
-        body = await read_body(request, service.settings.limits, share)
-        given = await _images(request, body, engine, service)
+    with service.bodies.share() as take:
+        body = await read_body(request, service.settings.limits, take)
+        content_type = request.headers.get("content-type", "")
+        read = partial(images_in, body, content_type, service.settings.limits)
+        # An encoded image is the body itself; all other bodies take time to be read.
+        given = read() if content_type.startswith("image/") else await engine.call(read)
         contents = [image.content for image in given.images]
         outcomes = await engine.ask(contents, heat_maps=options.heat_map)
     if given.is_list:
@@ -103,7 +101,9 @@ async def invoke(request: Request) -> ModelResponse:
         several = service.model.predictions.several
         latencies = _latencies(outcomes, began)
         return ModelResponse(several.model_construct(predictions=found, **latencies))
-    outcome = _readable(outcomes[0], options.language)
+    outcome = outcomes[0]
+    if isinstance(outcome, BadImageError):
+        raise refused_image(outcome.kind, options.language.say(outcome.sentence))
     fields = await _fields(outcome, options, service)
     latencies = _latencies([outcome], began)
     timings = TotalTimings.model_construct(
@@ -114,11 +114,7 @@ async def invoke(request: Request) -> ModelResponse:
 
 
 async def request_options(query: Mapping[str, str], engine: Engine) -> RequestOptions:
-    """The options in the query of an address.
-
-    Raises:
-        Refusal: One of them has a value that it cannot have.
-    """
+    """The options in the query of an address; one with a wrong value is refused."""
     heat_map = query.get("heat_map", "false").lower()
     if heat_map not in _BOOLEANS:
         raise wrong_values("heat_map must be true or false")
@@ -128,14 +124,6 @@ async def request_options(query: Mapping[str, str], engine: Engine) -> RequestOp
     # The first time, reading translations takes longer than a request may hold up others.
     chosen = english() if tag == "en" else await engine.call(partial(language, tag))
     return RequestOptions(chosen, _BOOLEANS[heat_map])
-
-
-async def _images(request: Request, body: bytes, engine: Engine, service: Service) -> BodyImages:
-    content_type = request.headers.get("content-type", "")
-    limits = BodyLimits(pixels=service.settings.limits.pixels)
-    read = partial(images_in, body, content_type, limits)
-    # An encoded image is the body itself; all other bodies take time to be read.
-    return read() if content_type.startswith("image/") else await engine.call(read)
 
 
 async def _listed(
@@ -152,14 +140,6 @@ async def _listed(
     return service.model.predictions.listed.model_construct(**name, **fields, timings=timings)
 
 
-def _readable(outcome: Outcome | BadImageError, language: Language) -> Outcome:
-    if isinstance(outcome, TooManyPixelsError):
-        raise too_large(language.say(outcome.sentence))
-    if isinstance(outcome, BadImageError):
-        raise unreadable_image(language.say(outcome.sentence))
-    return outcome
-
-
 async def _fields(outcome: Outcome, options: RequestOptions, service: Service) -> dict[str, Any]:
     collect = partial(_prediction_fields, service.model, outcome, options)
     # Drawing takes time; all else is quick.
@@ -174,9 +154,7 @@ def _prediction_fields(
     answer = task.answer(model.manifest, outcome.scores, outcome.prepared)
     fields = task.document(answer, options.language)
     if options.heat_map:
-        fields["heat_map"] = _heat_map(outcome)
-        if fields["heat_map"] is None:
-            fields["heat_map_reason"] = options.language.say(_why_no_heat_map(model))
+        fields |= _heat_map(model, outcome, options.language)
     fields["model"] = model.predictions.name
     fields["batch_size"] = outcome.batch_size
     return fields
@@ -191,20 +169,18 @@ def _timings(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _heat_map(outcome: Outcome) -> str | None:
-    if outcome.heat_map is None or outcome.prepared.picture is None:
-        return None
-    from prumo_serve.heat_map import heat_map_url  # noqa: PLC0415 (few ask for one)
+def _heat_map(model: ServedModel, outcome: Outcome, language: Language) -> dict[str, str | None]:
+    if outcome.heat_map is not None and outcome.prepared.picture is not None:
+        from prumo_serve.heat_map import heat_map_url  # noqa: PLC0415 (few ask for one)
 
-    return heat_map_url(outcome.prepared.picture, outcome.heat_map)
-
-
-def _why_no_heat_map(model: ServedModel) -> Message:
+        return {"heat_map": heat_map_url(outcome.prepared.picture, outcome.heat_map)}
     if model.manifest.heat_map is None:
-        return Message("the model was packaged without heat maps")
-    if model.heat_map is None:
-        return Message("the server was started without heat maps")
-    return Message("the photograph cannot be judged, so that there is nothing to show")
+        reason = Message("the model was packaged without heat maps")
+    elif model.heat_map is None:
+        reason = Message("the server was started without heat maps")
+    else:
+        reason = Message("the photograph cannot be judged, so that there is nothing to show")
+    return {"heat_map": None, "heat_map_reason": language.say(reason)}
 
 
 def _latencies(outcomes: Sequence[Outcome | BadImageError], began: float) -> dict[str, Any]:
@@ -216,14 +192,11 @@ def _latencies(outcomes: Sequence[Outcome | BadImageError], began: float) -> dic
     }
 
 
-INVOCATION_ROUTES = [Route("/invocations", invoke, methods=["POST"])]
-
-
 def all_routes() -> list[Route]:
     """Everything that the server answers."""
     return [
         Route("/ping", ping),
-        *INVOCATION_ROUTES,
+        Route("/invocations", invoke, methods=["POST"]),
         *open_inference.ROUTES,
         Route("/metrics", metrics),
         Route("/openapi.json", openapi),
@@ -232,14 +205,9 @@ def all_routes() -> list[Route]:
 
 
 async def ping(request: Request) -> Response:
-    """SageMaker's question: ready only if a request that came now would be answered well.
-
-    Raises:
-        Refusal: It would not.
-    """
+    """SageMaker's question: ready only if a request that came now would be answered well."""
     service: Service = request.app.state.service
-    if reason := service.why_not_ready():
-        raise not_ready(reason)
+    service.require_ready()
     models = service.model.predictions
     return ModelResponse(models.ready.model_construct(status="ready", model=models.name))
 
@@ -254,11 +222,7 @@ async def metrics(request: Request) -> Response:
 
 
 async def openapi(request: Request) -> Response:
-    """Every route, body and answer, described for the model that is served.
-
-    Raises:
-        Refusal: The model has not been loaded yet.
-    """
+    """Every route, body and answer, described for the model that is served."""
     from prumo_serve.server.openapi import openapi_document  # noqa: PLC0415 (few ask for it)
 
     service: Service = request.app.state.service
@@ -276,7 +240,7 @@ async def page(request: Request) -> Response:
 def page_response(service: Service, tag: str) -> HTMLResponse:
     """The page in a language, or one that waits until the model is loaded."""
     # Templates and translations: a server that nobody looks at does without them.
-    from prumo_serve.server.page import Served, page, waiting_page  # noqa: PLC0415
+    from prumo_serve.server.page import page, waiting_page  # noqa: PLC0415
 
     status, headers = HTTPStatus.OK, dict(_PAGE_HEADERS)
     try:
@@ -285,8 +249,12 @@ def page_response(service: Service, tag: str) -> HTMLResponse:
         made, status = waiting_page(tag), HTTPStatus.SERVICE_UNAVAILABLE
         headers |= refusal.headers
     else:
-        most_bytes = service.settings.limits.body_bytes
-        made = page(Served(model.manifest, model.heat_map is not None, most_bytes), tag)
+        made = page(
+            model.manifest,
+            tag,
+            has_heat_maps=model.heat_map is not None,
+            most_bytes=service.settings.limits.body_bytes,
+        )
     headers["content-security-policy"] = made.content_security_policy
     return HTMLResponse(made.html, status, headers)
 
@@ -297,26 +265,22 @@ def accepted_language(wanted: str, header: str) -> str:
     >>> accepted_language("", "fr, pt;q=0.8, en;q=0.5")
     'pt-BR'
     """
-    ranges = [_language_range(part) for part in header[:_MOST_LANGUAGE_CHARACTERS].split(",")]
-    ranges.sort(key=lambda one: one[0], reverse=True)
-    for tag in (wanted, *(tag for weight, tag in ranges if weight > 0)):
-        for known in LANGUAGES:
-            if _language_family(tag) == _language_family(known):
-                return known
+    ranges = [part.partition(";") for part in header[:_MOST_LANGUAGE_CHARACTERS].split(",")]
+    weights = [(_language_weight(parameter), tag) for tag, _, parameter in ranges]
+    weights.sort(key=lambda one: one[0], reverse=True)
+    # Without the country: who reads European Portuguese reads Brazilian too.
+    known = {tag.lower().partition("-")[0]: tag for tag in LANGUAGES}
+    for tag in (wanted, *(tag for weight, tag in weights if weight > 0)):
+        if (family := tag.strip().lower().partition("-")[0]) in known:
+            return known[family]
     return LANGUAGES[0]
 
 
-def _language_range(part: str) -> tuple[float, str]:
-    tag, _, weight = part.partition(";")
+def _language_weight(parameter: str) -> float:
     try:
-        return float(weight.partition("=")[2] or 1), tag
+        return float(parameter.partition("=")[2] or 1)
     except ValueError:
-        return 0.0, tag
-
-
-def _language_family(tag: str) -> str:
-    """The language without its country: who reads European Portuguese reads Brazilian too."""
-    return tag.strip().lower().partition("-")[0]
+        return 0.0
 
 
 async def _refuse(_request: Request, error: Exception) -> Never:

@@ -7,7 +7,9 @@ import binascii
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Never
 
@@ -16,14 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from prumo_serve.server.models import MOST_IMAGES, EncodedImage, EncodedInstance, Instances
-from prumo_serve.server.refusal import Refusal, malformed, too_large, unsupported_type, wrong_values
-from prumo_serve.task import MOST_PIXELS
+from prumo_serve.server.models import EncodedImage, EncodedInstance, Instances
+from prumo_serve.server.refusal import each, malformed, too_large, unsupported_type, wrong_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from python_multipart.multipart import MultipartCallbacks
+
+    from prumo_serve.server.settings import Limits
 
 _ALIASES = {"image/jpg": "image/jpeg"}
 """Not registered, but often sent."""
@@ -36,8 +37,6 @@ _DATA_URL = re.compile(r"\Adata:image/(?:jpeg|jpg|png);base64,", re.IGNORECASE)
 """How a browser's FileReader begins."""
 _ENCODED: TypeAdapter[EncodedImage | EncodedInstance] = TypeAdapter(EncodedImage | EncodedInstance)
 
-_IMAGE_AXES = 3
-_CHANNELS = 3
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_LENGTH_BYTES = {1: 2, 2: 4, 3: 4}
 """Of the header's length, by the format's version."""
@@ -53,15 +52,6 @@ _NPY_ORDERS: dict[str, Literal["C", "F"]] = {"False": "C", "True": "F"}
 _LIST_AXES = 4
 _MOST_BOUNDARY_BYTES = 70
 """RFC 2046."""
-
-
-@dataclass(frozen=True)
-class BodyLimits:
-    """What a body may hold, however few bytes it has."""
-
-    images: int = MOST_IMAGES
-    pixels: int = MOST_PIXELS
-    """Of one image."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +73,8 @@ class BodyImages:
     """Whether the sender made a list, and so expects one, even of a single image."""
 
 
-def images_in(body: bytes, content_type: str, limits: BodyLimits) -> BodyImages:
-    """The images of a request.
-
-    Raises:
-        Refusal: The body is not what its content type says, or holds more than it may.
-    """
+def images_in(body: bytes, content_type: str, limits: Limits) -> BodyImages:
+    """The images of a request, or a refusal."""
     media_type = content_type.partition(";")[0].strip().lower()
     media_type = _ALIASES.get(media_type, media_type)
     if media_type not in _READERS:
@@ -125,11 +111,7 @@ def decoded_base64(text: object) -> bytes:
 
 
 def array_of_numbers(nested: list[Any]) -> np.ndarray:
-    """Numbers in equal rows, however deep.
-
-    Raises:
-        Refusal: There is something else among them, or a row is longer than another.
-    """
+    """Numbers in equal rows, however deep; anything else is refused."""
     level = nested
     # Before numpy sees it, which makes True a 1 and each string as long as the longest:
     # a megabyte of them would take a hundred gigabytes.
@@ -146,18 +128,18 @@ def array_of_numbers(nested: list[Any]) -> np.ndarray:
     return array
 
 
-def _read_encoded(body: bytes, _content_type: str, _limits: BodyLimits) -> BodyImages:
+def _read_encoded(body: bytes, _content_type: str, _limits: Limits) -> BodyImages:
     """The body is the image; its content decides on the format, not the content type."""
     return BodyImages((BodyImage(body),), is_list=False)
 
 
-def _read_json(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImages:
+def _read_json(body: bytes, _content_type: str, limits: Limits) -> BodyImages:
     """One image, or a list of instances as TensorFlow Serving takes them."""
     document = parsed_json(body)
     if not isinstance(document, dict):
         raise wrong_values(_FORM)
     if "instances" not in document:
-        return BodyImages((_instance(document, limits),), is_list=False)
+        return BodyImages((_instance(limits.pixels, document),), is_list=False)
     try:
         instances = Instances.model_validate(document).instances
     except ValidationError:
@@ -166,20 +148,16 @@ def _read_json(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImage
         raise wrong_values("there must be one instance at least")
     if len(instances) > limits.images:
         raise too_large(f"a request may have at most {limits.images} images")
-    images = (_numbered_instance(number, one, limits) for number, one in enumerate(instances))
+    images = each("instances", partial(_instance, limits.pixels), instances)
     return BodyImages(tuple(images), is_list=True)
 
 
-def _numbered_instance(number: int, instance: object, limits: BodyLimits) -> BodyImage:
-    try:
-        return _instance(instance, limits)
-    except Refusal as refusal:
-        raise refusal.at(f"instances[{number}]") from None
-
-
-def _instance(instance: object, limits: BodyLimits) -> BodyImage:
+def _instance(most_pixels: int, instance: object) -> BodyImage:
     if isinstance(instance, list):
-        return BodyImage(_pixels(instance, limits.pixels))
+        pixels = array_of_numbers(instance)
+        _require_image_shape(pixels.shape, most_pixels)
+        _checked_image(pixels)
+        return BodyImage(pixels.astype(np.float32 if pixels.dtype.kind == "f" else np.uint8))
     try:
         given = _ENCODED.validate_python(instance)
     except ValidationError:
@@ -188,28 +166,20 @@ def _instance(instance: object, limits: BodyLimits) -> BodyImage:
     return BodyImage(decoded_base64(text), given.name)
 
 
-def _pixels(numbers: list[Any], most_pixels: int) -> np.ndarray:
-    pixels = array_of_numbers(numbers)
-    _require_image_shape(pixels.shape, most_pixels)
-    _require_pixel_values(pixels)
-    return pixels.astype(np.float32 if pixels.dtype.kind == "f" else np.uint8)
-
-
 def _refuse_constant(name: str) -> Never:
     raise ValueError(name)
 
 
 def _require_image_shape(shape: tuple[int, ...], most_pixels: int) -> None:
     """Refuse what is not (height, width, 3), or has too many pixels."""
-    if len(shape) != _IMAGE_AXES or shape[2] != _CHANNELS or 0 in shape:
+    if shape[2:] != (3,) or 0 in shape:
         raise wrong_values("an image must have the shape (height, width, 3)")
-    height, width, _ = shape
-    if height * width > most_pixels:
+    if shape[0] * shape[1] > most_pixels:
         raise too_large(f"an image may have at most {most_pixels} pixels")
 
 
-def _require_pixel_values(pixels: np.ndarray) -> None:
-    """Refuse what is not from 0 to 255, or only from 0 to 1; NaN too."""
+def _checked_image(pixels: np.ndarray) -> BodyImage:
+    """Refuse pixels that are not from 0 to 255, or only from 0 to 1; NaN too."""
     # Written so that NaN, which is neither more nor less than anything, is refused.
     if pixels.dtype != np.uint8 and not (pixels.min() >= 0 and pixels.max() <= 255):  # noqa: PLR2004 (a byte)
         raise wrong_values("pixels must be numbers from 0 to 255")
@@ -218,9 +188,10 @@ def _require_pixel_values(pixels: np.ndarray) -> None:
         raise wrong_values(
             "pixels go from 0 to 255, but none is more than 1 here: multiply them by 255"
         )
+    return BodyImage(pixels)
 
 
-def _read_npy(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImages:
+def _read_npy(body: bytes, _content_type: str, limits: Limits) -> BodyImages:
     """An array (height, width, 3), or a list of them (images, height, width, 3).
 
     Read without pickle and without `eval`.
@@ -238,13 +209,9 @@ def _read_npy(body: bytes, _content_type: str, limits: BodyLimits) -> BodyImages
         raise malformed("the npy array has fewer or more bytes than its header says")
     numbers: np.ndarray = np.frombuffer(body, dtype, offset=start)
     pixels = numbers.reshape(shape, order=_NPY_ORDERS[header["order"]])
-    images = pixels if is_list else pixels[np.newaxis]
-    for number, image in enumerate(images):
-        try:
-            _require_pixel_values(image)
-        except Refusal as refusal:
-            raise (refusal.at(f"image [{number}]") if is_list else refusal) from None
-    return BodyImages(tuple(BodyImage(image) for image in images), is_list)
+    if not is_list:
+        return BodyImages((_checked_image(pixels),), is_list)
+    return BodyImages(tuple(each("image ", _checked_image, pixels)), is_list)
 
 
 def _npy_header(body: bytes) -> tuple[re.Match[str], int]:
@@ -265,7 +232,7 @@ def _npy_header(body: bytes) -> tuple[re.Match[str], int]:
     return header, start + length
 
 
-def _read_form(body: bytes, content_type: str, limits: BodyLimits) -> BodyImages:
+def _read_form(body: bytes, content_type: str, limits: Limits) -> BodyImages:
     """Every file of a form as a web page or `curl -F` sends it.
 
     Fields without a file are refused, so that nothing is overlooked.
@@ -347,7 +314,7 @@ class _FormFiles:
         self.is_ended = True
 
 
-_READERS: Mapping[str, Callable[[bytes, str, BodyLimits], BodyImages]] = {
+_READERS: Mapping[str, Callable[[bytes, str, Limits], BodyImages]] = {
     "image/jpeg": _read_encoded,
     "image/png": _read_encoded,
     "application/x-npy": _read_npy,

@@ -6,10 +6,11 @@ import asyncio
 import json
 import logging
 import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prumo_serve.server.log import RequestRecord, log_request
 from prumo_serve.server.refusal import (
@@ -22,8 +23,6 @@ from prumo_serve.server.refusal import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,6 +39,9 @@ _SENDER_GONE = 499
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OPEN_INFERENCE = "/v2"
 _ECHOING_PATH = "/invocations"
+_DEFECT = Refusal(
+    HTTPStatus.INTERNAL_SERVER_ERROR, "defect", "internal server error; see the server's log"
+)
 
 
 class Boundary:
@@ -69,7 +71,7 @@ class Boundary:
             exchange.status = _SENDER_GONE
         except Exception:  # noqa: BLE001 (no request may end without an answer)
             _LOG.exception("a request failed for a reason that is a defect of the server's")
-            await exchange.refuse(_defect())
+            await exchange.refuse(_DEFECT)
         finally:
             exchange.record(self._routes.get(scope.get("endpoint"), "(unknown)"))
 
@@ -89,11 +91,7 @@ class _Exchange:
         self._sent_bytes = 0
 
     def read_attributes(self) -> None:
-        """Keep the caller's own header, which the answer carries back.
-
-        Raises:
-            Refusal: It is not what such a header may be, and is not given back.
-        """
+        """Keep the caller's own header, which the answer carries back; refuse a wrong one."""
         if self._scope["path"] != _ECHOING_PATH:
             return
         found = [value for name, value in self._scope["headers"] if name == _ATTRIBUTES]
@@ -132,7 +130,10 @@ class _Exchange:
         """Answer with an error, if nothing has been answered yet."""
         if self.status:
             return
-        body = json.dumps(_document(refusal, self._scope["path"])).encode()
+        # The Open Inference Protocol wants a string where we have an object.
+        is_open_inference = self._scope["path"].startswith(_OPEN_INFERENCE)
+        document = {"error": str(refusal)} if is_open_inference else refusal.document
+        body = json.dumps(document).encode()
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
@@ -159,23 +160,12 @@ class _Exchange:
         log_request(record)
 
 
-def _document(refusal: Refusal, path: str) -> dict[str, Any]:
-    """The error as a body; the Open Inference Protocol wants a string where we have an object."""
-    return {"error": str(refusal)} if path.startswith(_OPEN_INFERENCE) else refusal.document
-
-
-def _defect() -> Refusal:
-    return Refusal(
-        HTTPStatus.INTERNAL_SERVER_ERROR, "defect", "internal server error; see the server's log"
-    )
-
-
 class SenderGoneError(Exception):
     """The sender hung up before it had sent everything; nobody is there to be answered."""
 
 
-async def read_body(request: Request, limits: Limits, share: Share) -> bytes:
-    """The whole body.
+async def read_body(request: Request, limits: Limits, take: Callable[[int], None]) -> bytes:
+    """The whole body, whose bytes are taken of a `ByteBudget`.
 
     Raises:
         Refusal: It is too large or too slow, or the server holds too much already.
@@ -184,7 +174,7 @@ async def read_body(request: Request, limits: Limits, share: Share) -> bytes:
     _check_length(request, limits)
     try:
         async with asyncio.timeout(limits.body_seconds):
-            return await _received(request, limits, share)
+            return await _received(request, limits, take)
     except TimeoutError:
         raise too_slow(f"the body took longer than {limits.body_seconds:g} s to arrive") from None
 
@@ -201,7 +191,7 @@ def _check_length(request: Request, limits: Limits) -> None:
         raise _too_large(limits)
 
 
-async def _received(request: Request, limits: Limits, share: Share) -> bytes:
+async def _received(request: Request, limits: Limits, take: Callable[[int], None]) -> bytes:
     chunks = []
     total_bytes = 0
     more = True
@@ -213,7 +203,7 @@ async def _received(request: Request, limits: Limits, share: Share) -> bytes:
         total_bytes += len(chunk)
         if total_bytes > limits.body_bytes:
             raise _too_large(limits)
-        share.grow_to(total_bytes)
+        take(len(chunk))
         chunks.append(chunk)
         more = message.get("more_body", False)
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)
@@ -233,35 +223,18 @@ class ByteBudget:
         self._free_bytes = total_bytes
 
     @contextmanager
-    def share(self) -> Iterator[Share]:
-        """What one request takes; given back at the end."""
-        share = Share(self)
+    def share(self) -> Iterator[Callable[[int], None]]:
+        """What takes so many more bytes for one request; they are given back at the end."""
+        taken_bytes = 0
+
+        def take(more_bytes: int) -> None:
+            nonlocal taken_bytes
+            if more_bytes > self._free_bytes:
+                raise queue_full("too many bytes of other requests wait already; try again later")
+            self._free_bytes -= more_bytes
+            taken_bytes += more_bytes
+
         try:
-            yield share
+            yield take
         finally:
-            self._free_bytes += share.taken_bytes
-
-    def take(self, wanted_bytes: int) -> None:
-        """Take some, or say that others have it."""
-        if wanted_bytes > self._free_bytes:
-            raise queue_full("too many bytes of other requests wait already; try again later")
-        self._free_bytes -= wanted_bytes
-
-
-class Share:
-    """What one request has taken so far."""
-
-    def __init__(self, budget: ByteBudget) -> None:
-        self._budget = budget
-        self.taken_bytes = 0
-
-    def grow_to(self, total_bytes: int) -> None:
-        """Take what is still missing of a size.
-
-        Raises:
-            Refusal: Others have it.
-        """
-        missing = total_bytes - self.taken_bytes
-        if missing > 0:
-            self._budget.take(missing)
-            self.taken_bytes = total_bytes
+            self._free_bytes += taken_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, TypeVar
@@ -15,8 +16,6 @@ from prumo_serve.server.queue import Job, Outcome, RequestQueue, abandon, settle
 from prumo_serve.server.refusal import not_ready, took_too_long, waited_too_long
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from prumo_serve.preprocessing.decoding import BadImageError
     from prumo_serve.server.model_holder import ModelHolder
     from prumo_serve.server.settings import Settings
@@ -37,7 +36,7 @@ class Engine:
         self._model = model
         self._count = count
         self._timeout_seconds = settings.limits.timeout_seconds
-        self._queue = RequestQueue(settings)
+        self.queue = RequestQueue(settings)
         self._threads = [
             threading.Thread(target=self._work, name=f"prumo-worker-{number}", daemon=True)
             for number in range(1, settings.workers + 1)
@@ -45,41 +44,34 @@ class Engine:
         for thread in self._threads:
             thread.start()
 
-    @property
-    def waiting_images(self) -> int:
-        """Those that were accepted and are not being computed yet."""
-        return self._queue.waiting_images
-
     async def ask(
-        self, images: Sequence[bytes | np.ndarray], *, heat_maps: bool = False
+        self,
+        images: Sequence[bytes | np.ndarray],
+        prepared: Sequence[PreparedImage] = (),
+        *,
+        heat_maps: bool = False,
     ) -> list[Outcome | BadImageError]:
-        """What the network says of each image, or why that one cannot be read.
+        """What the network says of each image, or why that one cannot be read; or a refusal.
 
-        Raises:
-            Refusal: The queue is full, the time is over, or the network has failed.
+        Those that are prepared are in the network's form already.
         """
-        self._reserve(len(images))
+        if self._model.is_broken:
+            raise not_ready("the network has failed and is being loaded again")
+        self.queue.reserve(len(images) + len(prepared))
         jobs = [Job(image, heat_maps) for image in images]
         for job in jobs:
-            self._queue.put_call(partial(self._prepare, job))
-        return await self._outcomes(jobs)
-
-    async def ask_prepared(self, images: Sequence[PreparedImage]) -> list[Outcome | BadImageError]:
-        """The same of images that are in the network's form already."""
-        self._reserve(len(images))
-        jobs = [Job(None, wants_heat_map=False, prepared=image) for image in images]
-        self._queue.put_ready(jobs)
+            self.queue.put_call(partial(self._prepare, job))
+        if prepared:
+            ready = [Job(None, wants_heat_map=False, prepared=image) for image in prepared]
+            self.queue.put_ready(ready)
+            jobs += ready
         return await self._outcomes(jobs)
 
     async def call(self, function: Callable[[], _Result]) -> _Result:
-        """Do something in a worker's thread that would hold up all other requests here.
-
-        Raises:
-            Refusal: The time was over before it was done.
-        """
+        """Do something in a worker's thread that would hold up all other requests here."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
-        self._queue.put_call(partial(_call, function, loop, future))
+        self.queue.put_call(partial(_call, function, loop, future))
         try:
             async with asyncio.timeout(self._timeout_seconds):
                 return await future
@@ -93,15 +85,10 @@ class Engine:
 
     def close(self) -> None:
         """Do what is still to be done, then end; what nobody waits for may be left undone."""
-        self._queue.close()
+        self.queue.close()
         end = monotonic() + _END_SECONDS
         for thread in self._threads:
             thread.join(max(0.0, end - monotonic()))
-
-    def _reserve(self, images: int) -> None:
-        if self._model.is_broken:
-            raise not_ready("the network has failed and is being loaded again")
-        self._queue.reserve(images)
 
     async def _outcomes(self, jobs: Sequence[Job]) -> list[Outcome | BadImageError]:
         try:
@@ -121,7 +108,7 @@ class Engine:
         return outcomes
 
     def _work(self) -> None:
-        while (task := self._queue.take()) is not None:
+        while (task := self.queue.take()) is not None:
             if isinstance(task, list):
                 self._compute([job for job in task if not job.is_abandoned])
             else:
@@ -130,23 +117,23 @@ class Engine:
     def _prepare(self, job: Job) -> None:
         """Decode an image; one that the network should not judge is settled already."""
         if job.is_abandoned or job.image is None:
-            self._queue.release()
+            self.queue.release()
             return
         job.stop_waiting()
         try:
             prepared = self._model.current.preprocessing.prepared(job.image)
         except Exception as error:  # noqa: BLE001 (a worker must outlive whatever an image does)
-            self._queue.release()
+            self.queue.release()
             settle(job, error)
             return
         job.image = None
         if prepared.pixels is None:
-            self._queue.release()
+            self.queue.release()
             settle(job, Outcome(prepared, None, None, job.queue_seconds, 0.0, 0))
             return
         job.prepared = prepared
-        job.wait_again()
-        self._queue.put_decoded(job)
+        job.waits_since = perf_counter()
+        self.queue.put_decoded(job)
 
     def _compute(self, jobs: Sequence[Job]) -> None:
         for job in jobs:

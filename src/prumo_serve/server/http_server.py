@@ -10,25 +10,23 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http import HTTPStatus
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from prumo_serve.server.log import log_event
-from prumo_serve.server.refusal import Refusal
+from prumo_serve.server.refusal import headers_too_large, malformed, too_slow
 from prumo_serve.server.settings import Limits
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
-
     from starlette.applications import Starlette
-    from uvicorn.config import Config
-    from uvicorn.server import ServerState
 
+    from prumo_serve.server.refusal import Refusal
     from prumo_serve.server.service import Service
 
 # SageMaker kills 30 s after SIGTERM; closing the model takes the rest.
@@ -112,14 +110,12 @@ class DrainingServer(uvicorn.Server):
         for listening in sockets:
             listening.close()
         loop = asyncio.get_running_loop()
+        kind = cast("type[BoundedProtocol]", self.config.http_protocol_class)
+        make = partial(kind, self.config, self.server_state, self.lifespan.state)
         for connection in waiting:
-            await loop.connect_accepted_socket(self._protocol, connection)
+            await loop.connect_accepted_socket(make, connection)
         if waiting:
             await asyncio.sleep(_ARRIVAL_SECONDS)
-
-    def _protocol(self) -> asyncio.Protocol:
-        make = cast("type[BoundedProtocol]", self.config.http_protocol_class)
-        return make(self.config, self.server_state, self.lifespan.state)
 
     def _on_signal(self, number: signal.Signals) -> None:
         if self.should_exit and number == signal.SIGINT:
@@ -182,18 +178,10 @@ class BoundedProtocol(HttpToolsProtocol):
     limits = Limits()
     """`bounded_protocol` makes a class with others."""
 
-    def __init__(
-        self,
-        config: Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
-    ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
-        self._is_in_headers = False
-        self._header_bytes = 0
-        self._is_refused = False
-        self._timer: asyncio.TimerHandle | None = None
+    _is_in_headers = False
+    _header_bytes = 0
+    _is_refused = False
+    _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Wait for a first request, but not for ever."""
@@ -282,28 +270,17 @@ class BoundedProtocol(HttpToolsProtocol):
     def _refuse_slow_headers(self) -> None:
         seconds = self.limits.header_seconds
         if self._is_in_headers:
-            self._refuse(
-                Refusal(
-                    HTTPStatus.REQUEST_TIMEOUT,
-                    "too_slow",
-                    f"the headers took longer than {seconds:g} s to arrive",
-                )
-            )
+            self._refuse(too_slow(f"the headers took longer than {seconds:g} s to arrive"))
         else:
             self.transport.close()
 
     def _refuse_large_headers(self) -> None:
-        self._refuse(
-            Refusal(
-                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "headers_too_large",
-                f"the headers are larger than {self.limits.header_bytes} bytes",
-            )
-        )
+        most = self.limits.header_bytes
+        self._refuse(headers_too_large(f"the headers are larger than {most} bytes"))
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP in the form of all other errors."""
-        self._refuse(Refusal(HTTPStatus.BAD_REQUEST, "malformed", msg))
+        self._refuse(malformed(msg))
 
     def _refuse(self, refusal: Refusal) -> None:
         """Answer without a request and close."""

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError, create_m
 
 from prumo_serve.server.bodies import array_of_numbers, decoded_base64, parsed_json
 from prumo_serve.server.models import MOST_IMAGES, Base64, DescribedAs
-from prumo_serve.server.refusal import Refusal, too_large, wrong_values
+from prumo_serve.server.refusal import Refusal, each, too_large, wrong_values
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
@@ -61,12 +61,11 @@ class TensorRequest:
 def model_form(manifest: Manifest) -> ModelForm:
     """The form of requests to the model of a manifest."""
     wanted, datatype = manifest.input, _DATATYPES[manifest.input.dtype]
-    sides = (wanted.height, wanted.width)
     task = task_named(manifest.task)
     return ModelForm(
         wanted.tensor,
         datatype,
-        (3, *sides) if wanted.layout == "NCHW" else (*sides, 3),
+        wanted.shape,
         (*_OUTPUTS, *task.outputs),
         f"{datatype} is the network's own input: {task.tensor_note(manifest)}",
     )
@@ -131,11 +130,7 @@ def _input_model(
 
 
 def tensor_request(body: bytes, form: ModelForm) -> TensorRequest:
-    """What the body of a request asks for.
-
-    Raises:
-        Refusal: It is not an inference request, or not one for this model.
-    """
+    """What the body of a request asks for, if it is one for this model."""
     try:
         asked = inference_request(form).model_validate(parsed_json(body))
     except ValidationError as error:
@@ -145,7 +140,10 @@ def tensor_request(body: bytes, form: ModelForm) -> TensorRequest:
     if given.shape[0] > MOST_IMAGES:
         raise too_large(f"a request may have at most {MOST_IMAGES} images")
     if given.datatype == _BYTES:
-        return TensorRequest(asked.id, (), _images(given.data, given.shape), outputs)
+        if not len(given.data) == given.shape[0] == prod(given.shape):
+            raise wrong_values("images have the shape [n], with one string of base64 for each")
+        images = tuple(each("data", decoded_base64, given.data))
+        return TensorRequest(asked.id, (), images, outputs)
     return TensorRequest(asked.id, tuple(_tensors(given.data, given.shape, form)), (), outputs)
 
 
@@ -166,30 +164,11 @@ def _refusal(error: ValidationError, form: ModelForm) -> Refusal:
             message = "the data of the input must be a list"
         case ("inputs", _, _, "shape", *_):
             message = "the shape of the input must be a list of whole numbers from 1 on"
-        case ("inputs", _, _, "name"):
-            message = _wrong_input(form)
-        case _ if kind.startswith("union_tag"):
-            message = _wrong_input(form)
+        case _ if place[-1] == "name" or kind.startswith("union_tag"):
+            message = f"the input must be {form.tensor} of the datatype {form.datatype} or {_BYTES}"
         case _:
             message = f"there must be one input, {form.tensor}"
     return wrong_values(message)
-
-
-def _wrong_input(form: ModelForm) -> str:
-    return f"the input must be {form.tensor} of the datatype {form.datatype} or {_BYTES}"
-
-
-def _images(data: list[Any], shape: list[int]) -> tuple[bytes, ...]:
-    if len(data) != prod(shape) or shape[0] != len(data):
-        raise wrong_values("images have the shape [n], with one string of base64 for each")
-    return tuple(_numbered_image(number, one) for number, one in enumerate(data))
-
-
-def _numbered_image(number: int, text: object) -> bytes:
-    try:
-        return decoded_base64(text)
-    except Refusal as refusal:
-        raise refusal.at(f"data[{number}]") from None
 
 
 def _tensors(data: list[Any], shape: list[int], form: ModelForm) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -16,8 +17,6 @@ from prumo.errors import PrumoError
 from prumo.progress import LineProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prumo_serve.server.settings import LogFormat, LogLevel
 
 _LOG = logging.getLogger("prumo_serve.server")
@@ -27,14 +26,15 @@ def set_up_log(log_format: LogFormat, level: LogLevel) -> None:
     """Write events to the standard error from now on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLine() if log_format == "json" else PlainLine())
-    _LOG.handlers = [handler]
-    _LOG.propagate = False
-    _LOG.setLevel(level.upper())
-    # Its own lines would say the same again; what it calls an error is a defect.
-    uvicorn = logging.getLogger("uvicorn")
-    uvicorn.handlers = [handler]
-    uvicorn.propagate = False
-    uvicorn.setLevel(logging.ERROR)
+    # Uvicorn's own lines would say the same again; what it calls an error is a defect.
+    levels: dict[logging.Logger, int | str] = {
+        _LOG: level.upper(),
+        logging.getLogger("uvicorn"): logging.ERROR,
+    }
+    for logger, least in levels.items():
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(least)
 
 
 def log_event(text: str, fields: Mapping[str, object], level: int = logging.INFO) -> None:
@@ -64,14 +64,13 @@ def log_request(record: RequestRecord) -> None:
 
 def log_failure(error: Exception) -> None:
     """Log why the server ends; the traceback only of what is no error of a user's."""
-    _LOG.error("the model cannot be served: %s", error, exc_info=_unexpected(error))
+    unexpected = None if isinstance(error, PrumoError) else error
+    _LOG.error("the model cannot be served: %s", error, exc_info=unexpected)
 
 
-class LogProgress(LineProgress):
+def log_progress() -> LineProgress:
     """Reports a long job in the log, such as packaging a model that is none yet."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda text: log_event(text, {"event": "progress"}))
+    return LineProgress(lambda text: log_event(text, {"event": "progress"}))
 
 
 class PlainLine(logging.Formatter):
@@ -81,7 +80,7 @@ class PlainLine(logging.Formatter):
         """One record as a line, and the traceback of a defect below it."""
         mark = "" if record.levelno <= logging.INFO else f"{record.levelname.lower()}: "
         line = f"{_time(record):%H:%M:%S} {mark}{record.getMessage()}"
-        return line if record.exc_info is None else f"{line}\n{_traceback(self, record)}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
 class JsonLine(logging.Formatter):
@@ -95,18 +94,10 @@ class JsonLine(logging.Formatter):
             "message": record.getMessage(),
             **getattr(record, "fields", {}),
         }
-        if record.exc_info is not None:
-            document["traceback"] = _traceback(self, record)
+        if record.exc_info:
+            document["traceback"] = self.formatException(record.exc_info)
         return json.dumps(document, default=str)
-
-
-def _unexpected(error: Exception) -> Exception | None:
-    return None if isinstance(error, PrumoError) else error
 
 
 def _time(record: logging.LogRecord) -> datetime:
     return datetime.fromtimestamp(record.created, UTC)
-
-
-def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
-    return formatter.formatException(record.exc_info) if record.exc_info else ""

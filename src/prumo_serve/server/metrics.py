@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    generate_latest,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.process_collector import ProcessCollector
 
@@ -32,54 +27,44 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "prumo_requests",
-            "Requests that were answered.",
-            ["route", "method", "status"],
-            registry=self._registry,
+        counter = partial(Counter, registry=self._registry)
+        gauge = partial(Gauge, registry=self._registry)
+        histogram = partial(Histogram, registry=self._registry)
+        self._requests = counter(
+            "prumo_requests", "Requests that were answered.", ["route", "method", "status"]
         )
-        self._request_seconds = Histogram(
+        self._request_seconds = histogram(
             "prumo_request_seconds",
             "From a request's headers to the end of its answer.",
             ["route"],
             buckets=_REQUEST_SECONDS,
-            registry=self._registry,
         )
-        self._bytes = Counter(
-            "prumo_body_bytes",
-            "Bytes of bodies, received and sent.",
-            ["direction"],
-            registry=self._registry,
+        body_bytes = counter(
+            "prumo_body_bytes", "Bytes of bodies, received and sent.", ["direction"]
         )
-        phases = Histogram(
+        self._received, self._sent = (body_bytes.labels(name) for name in ("received", "sent"))
+        phases = histogram(
             "prumo_phase_seconds",
             "What an image spent in decode, preprocess, queue and predict.",
             ["phase"],
             buckets=_PHASE_SECONDS,
-            registry=self._registry,
         )
         self._decode, self._preprocess, self._queue, self._predict = (
             phases.labels(name) for name in ("decode", "preprocess", "queue", "predict")
         )
-        self._batch_images = Histogram(
+        self._batch_images = histogram(
             "prumo_batch_images",
             "Images that were computed together, seen by each of them.",
             buckets=_BATCH_IMAGES,
-            registry=self._registry,
         )
-        self._is_ready = Gauge(
+        self._is_ready = gauge(
             "prumo_ready",
             "1 where the server answers well, 0 where it does not.",
             multiprocess_mode="livemin",
-            registry=self._registry,
         )
-        self._waiting_images = Gauge(
-            "prumo_waiting_images",
-            "Images in the queue.",
-            multiprocess_mode="livesum",
-            registry=self._registry,
+        self._waiting_images = gauge(
+            "prumo_waiting_images", "Images in the queue.", multiprocess_mode="livesum"
         )
-        self._received, self._sent = (self._bytes.labels(name) for name in ("received", "sent"))
         ProcessCollector(registry=self._registry)
 
     def count_request(self, record: RequestRecord) -> None:

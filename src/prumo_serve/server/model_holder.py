@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -13,16 +15,13 @@ import numpy as np
 
 from prumo.backoff import Backoff
 from prumo_serve.classification import probabilities_of
-from prumo_serve.manifest import MANIFEST_FILE
+from prumo_serve.manifest import HEAT_MAP_TENSOR, MANIFEST_FILE
 from prumo_serve.package.archive import require_unchanged
 from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.server.models import prediction_models
 from prumo_serve.task import preprocessing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("prumo_serve.server")
-HEAT_MAP_OUTPUT = "heat_map"
-"""What the small network beside a network calls the map that it makes."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class ServedModel:
     """None where the package has none, or the settings want none."""
     preprocessing: Preprocessing
     predictions: PredictionModels
-    """What its answers look like."""
 
     @property
     def manifest(self) -> Manifest:
@@ -67,23 +63,17 @@ class ServedModel:
         if not wanted or self.heat_map is None or described is None:
             return self.network.run(batch, [output])[output], [None] * len(batch)
         outputs = self.network.run(batch, [output, described.features])
-        heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_OUTPUT])
+        heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_TENSOR])
         found: list[np.ndarray | None] = [None] * len(batch)
-        for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_OUTPUT], strict=True):
+        for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_TENSOR], strict=True):
             found[number] = heat_map
         return outputs[output], found
 
     def warm(self) -> None:
-        """Ask for a first answer, which is slower than all others, before anybody waits for it.
-
-        Raises:
-            ScoresError: The network does not give what its manifest says.
-        """
+        """Ask for a first answer, which is slower than all others, before anybody waits for it."""
         wanted = self.manifest.input
-        shape = (wanted.height, wanted.width, 3)
-        if wanted.layout == "NCHW":
-            shape = (3, wanted.height, wanted.width)
-        scores, _ = self.scores(np.zeros((1, *shape), wanted.dtype), [self.heat_map is not None])
+        image = np.zeros((1, *wanted.shape), wanted.dtype)
+        scores, _ = self.scores(image, [self.heat_map is not None])
         probabilities_of(scores[0], self.manifest.output, len(self.manifest.labels))
 
     def close_networks(self) -> None:
@@ -94,19 +84,17 @@ class ServedModel:
 
 
 def loaded_model(package: Package, settings: Settings) -> ServedModel:
-    """Load the networks of a package and warm them.
-
-    Raises:
-        PrumoError: Whatever is wrong with them.
-    """
+    """Load the networks of a package and warm them."""
     manifest = package.manifest
     resources = Resources(threads=settings.threads, callers=settings.workers)
     with ExitStack() as opened:
         runtime = settings.runtime or manifest.network.runtime
         network = load_network(package.network_path, runtime, resources)
         opened.callback(network.close)
-        heat_map = _heat_map(package, resources) if settings.heat_maps else None
-        if heat_map:
+        heat_map, described = None, manifest.heat_map
+        if settings.heat_maps and described is not None:
+            path = package.folder / described.network.file
+            heat_map = load_network(path, described.network.runtime, resources)
             opened.callback(heat_map.close)
         made = preprocessing(manifest, settings.limits.pixels)
         answers = prediction_models(manifest)
@@ -122,13 +110,6 @@ def model_files(settings: Settings, package: Package) -> tuple[Path, ...]:
     if settings.model.is_file():
         files.append(settings.model)
     return tuple(files)
-
-
-def _heat_map(package: Package, resources: Resources) -> LoadedNetwork | None:
-    path, described = package.heat_map_path, package.manifest.heat_map
-    if path is None or described is None:
-        return None
-    return load_network(path, described.network.runtime, resources)
 
 
 class ModelHolder:
@@ -169,10 +150,13 @@ class ModelHolder:
 
     def _reload_until_loaded(self) -> None:
         # A process that dies at once must not be started all the time.
-        backoff = Backoff(first_seconds=0.5, longest_seconds=30.0)
+        backoff = Backoff()
         while not self._is_closed.wait(backoff.delay()):
+            package = self.current.package
             try:
-                loaded = self._loaded_unchanged()
+                # Another model must not take its place unnoticed.
+                require_unchanged(package.folder, package.manifest, package.folder)
+                loaded = loaded_model(package, self._settings)
             except Exception as error:  # noqa: BLE001 (it is tried again until the server ends)
                 _LOG.error("the network cannot be loaded again: %s", error)
                 continue
@@ -181,12 +165,6 @@ class ModelHolder:
             _LOG.warning("the network has been loaded again")
             failed.close_networks()
             return
-
-    def _loaded_unchanged(self) -> ServedModel:
-        package = self.current.package
-        # Another model must not take its place unnoticed.
-        require_unchanged(package.folder, package.manifest, package.folder)
-        return loaded_model(package, self._settings)
 
 
 _LEAST_SECONDS_BETWEEN = 1.0

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, WithJsonSchema, create_model
 from starlette.responses import Response
 
+from prumo_serve.server.settings import Limits
 from prumo_serve.task import task_named
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from prumo_serve.manifest import Manifest
 
-MOST_IMAGES = 64
-"""In one request."""
+MOST_IMAGES = Limits.images
 
 
 @dataclass(frozen=True)
@@ -206,9 +206,7 @@ class PredictionModels:
     """What `POST /invocations` and `GET /ping` answer, for one served model."""
 
     one: type[BaseModel]
-    """A prediction for one image."""
     listed: type[BaseModel]
-    """One of several predictions."""
     several: type[BaseModel]
     ready: type[BaseModel]
     name: ModelName

@@ -8,30 +8,35 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from http import HTTPStatus
 from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from string import Template
-from typing import IO, TYPE_CHECKING
+from textwrap import indent
+from typing import IO, TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, UnavailableError
 from prumo.supervise.child import end
 from prumo.supervise.parent_death import dies_with_parent
 from prumo_serve.server.log import log_event, set_up_log
-from prumo_serve.server.refusal import Refusal, malformed, not_ready, too_large, took_too_long
-from prumo_serve.server.stacks import listening_socket, report_address
+from prumo_serve.server.refusal import (
+    headers_too_large,
+    malformed,
+    not_ready,
+    too_large,
+    took_too_long,
+)
+from prumo_serve.server.stacks import address_of, listening_socket, report_address
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator, Mapping, Sequence
-
     from prumo_serve.server.settings import Limits, Settings
 
 DRAIN_SECONDS = 20
@@ -64,11 +69,7 @@ _TROUBLE_LINE = re.compile(r"\S+ \S+ \[(?:alert|emerg)\] \S+ (?:\*\d+ )?(.*?)(?:
 
 
 def run(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code.
-
-    Raises:
-        PrumoError: The address is taken, a program is missing, or one of them has ended.
-    """
+    """Serve until SIGTERM or SIGINT; the exit code."""
     program = _nginx_program()
     set_up_log(settings.log_format, settings.log_level)
     ending = threading.Event()
@@ -86,7 +87,11 @@ def run(settings: Settings) -> int:
         gunicorn = _started_gunicorn(settings, folder)
         try:
             _supervise({"NGINX": nginx, "Gunicorn": gunicorn}, ending)
-            _drain(folder, ending)
+            log_event("shutting down", {"event": "draining"})
+            # Before it stops listening, it is not ready any more, and hangs up after answers.
+            (folder / DRAINING_FILE).touch()
+            ending.clear()
+            ending.wait(_GRACE_SECONDS)
         finally:
             end(nginx, _NGINX_END_SECONDS, signal.SIGQUIT, group=True)
             end(gunicorn, _GUNICORN_END_SECONDS, group=True)
@@ -109,16 +114,14 @@ def _nginx_program() -> str:
 def _started_nginx(
     program: str, settings: Settings, folder: Path, listening: socket.socket
 ) -> subprocess.Popen[str]:
-    host, port = listening.getsockname()[:2]
-    address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    address = address_of(listening)
     configuration = folder / "nginx.conf"
     configuration.write_text(nginx_configuration(settings, folder, address), encoding="utf-8")
     words = [program, "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
-    # By this variable NGINX itself hands open sockets to its successor when it is upgraded.
-    variables = {"NGINX": f"{listening.fileno()};"}
     process = _started(
         [*words, "-g", "daemon off;"],
-        variables,
+        # By this variable NGINX itself hands open sockets to its successor when it is upgraded.
+        {"NGINX": f"{listening.fileno()};"},
         stderr=subprocess.PIPE,
         pass_fds=[listening.fileno()],
     )
@@ -146,20 +149,17 @@ def _started_gunicorn(settings: Settings, folder: Path) -> subprocess.Popen[str]
 def _started(
     command: Sequence[str],
     variables: dict[str, str],
-    *,
-    stderr: int | None = None,
-    pass_fds: Sequence[int] = (),
+    **options: Any,  # noqa: ANN401 (of Popen)
 ) -> subprocess.Popen[str]:
     """A process that ends with this one, and that Ctrl-C reaches only through this one."""
     return subprocess.Popen(
         dies_with_parent(command),
         env=dict(os.environ) | variables,
         stdin=subprocess.DEVNULL,
-        stderr=stderr,
-        pass_fds=pass_fds,
         process_group=0,
         text=True,
         errors="replace",
+        **options,
     )
 
 
@@ -172,14 +172,6 @@ def _supervise(processes: Mapping[str, subprocess.Popen[str]], ending: threading
                     f"{name} has ended with code {process.returncode}, so that nothing can be "
                     "answered any more; its log above should say why"
                 )
-
-
-def _drain(folder: Path, ending: threading.Event) -> None:
-    """Before it stops listening, say that the server is not ready, and hang up after answers."""
-    log_event("shutting down", {"event": "draining"})
-    (folder / DRAINING_FILE).touch()
-    ending.clear()
-    ending.wait(_GRACE_SECONDS)
 
 
 @contextmanager
@@ -213,13 +205,7 @@ def _pass_on(lines: IO[str]) -> None:
 
 
 def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
-    """The content of `nginx.conf`, with all that NGINX writes in the folder.
-
-    Args:
-        settings: Of the whole server.
-        folder: For sockets and temporary files.
-        address: Where NGINX listens, as its directive `listen` wants it.
-    """
+    """The content of `nginx.conf`; sockets and temporary files are in the folder."""
     limits = settings.limits
     template = _Template(Path(__file__).with_name("nginx.conf.template").read_text("utf-8"))
     return template.substitute(
@@ -227,15 +213,12 @@ def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
         address=address,
         ready=folder / READY_FILE,
         draining=folder / DRAINING_FILE,
-        workers=_lines(
-            8,
-            *(
-                # Never given up: what waits at its socket, the successor of a dead worker answers.
-                f"server unix:{worker_socket(folder, index)} max_fails=0;"
-                for index in range(settings.workers)
-            ),
+        # Never given up: what waits at its socket, the successor of a dead worker answers.
+        workers=_indented(
+            f"server unix:{worker_socket(folder, index)} max_fails=0;"
+            for index in range(settings.workers)
         ),
-        refusals=_refusals(limits),
+        refusals=_indented(_refusals(limits)),
         body_bytes=limits.body_bytes,
         body_seconds=ceil(limits.body_seconds),
         header_seconds=ceil(limits.header_seconds),
@@ -250,37 +233,30 @@ def worker_socket(folder: Path, index: int) -> Path:
     return folder / f"worker-{index}.sock"
 
 
-def _refusals(limits: Limits) -> str:
+def _refusals(limits: Limits) -> Iterator[str]:
     """What NGINX refuses by itself, in the form of all other errors."""
     by_code = {
         "400 405 414 501": malformed("the request is not HTTP as this server speaks it"),
         "413": too_large(f"the body is larger than {limits.body_bytes} bytes"),
-        "494": Refusal(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
-            "headers_too_large",
-            f"the headers are larger than {limits.header_bytes} bytes",
-        ),
+        "494": headers_too_large(f"the headers are larger than {limits.header_bytes} bytes"),
         "502 503": not_ready("no worker is ready to answer"),
         "504": took_too_long("the time limit came before the answer"),
     }
-    lines = []
     for codes, refusal in by_code.items():
         path = f"/refusals/{refusal.kind}"
-        lines += [
-            f"error_page {codes} ={refusal.status.value} {path};",
-            f"location = {path} {{",
-            "    internal;",
-            "    access_log /dev/stderr refusal;",
-            *(f"    add_header {name} {value} always;" for name, value in refusal.headers.items()),
-            f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;",
-            f"    return {refusal.status.value} '{json.dumps(refusal.document)}';",
-            "}",
-        ]
-    return _lines(8, *lines)
+        yield f"error_page {codes} ={refusal.status.value} {path};"
+        yield f"location = {path} {{"
+        yield "    internal;"
+        yield "    access_log /dev/stderr refusal;"
+        for name, value in refusal.headers.items():
+            yield f"    add_header {name} {value} always;"
+        yield f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;"
+        yield f"    return {refusal.status.value} '{json.dumps(refusal.document)}';"
+        yield "}"
 
 
-def _lines(indent: int, *lines: str) -> str:
-    return "\n".join(f"{' ' * indent}{line}" for line in lines)
+def _indented(lines: Iterable[str]) -> str:
+    return indent("\n".join(lines), " " * 8)
 
 
 class StackError(PrumoError):

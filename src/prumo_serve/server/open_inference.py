@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -11,23 +13,20 @@ from starlette.routing import Route
 
 from prumo.version import __version__
 from prumo_serve.classification import ScoresError
-from prumo_serve.preprocessing.decoding import BadImageError, TooManyPixelsError
+from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server.boundary import read_body
 from prumo_serve.server.inference_request import model_form, tensor_request
 from prumo_serve.server.models import Body, ModelResponse
 from prumo_serve.server.refusal import (
     Refusal,
-    not_ready,
-    too_large,
-    unreadable_image,
+    each,
+    refused_image,
     unsupported_type,
     wrong_values,
 )
 from prumo_serve.task import PreparedImage, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.requests import Request
 
     from prumo_serve.manifest import Manifest
@@ -103,14 +102,9 @@ async def live(_request: Request) -> ModelResponse:
 
 
 async def ready(request: Request) -> ModelResponse:
-    """Whether inference would be answered.
-
-    Raises:
-        Refusal: It would not.
-    """
+    """Whether inference would be answered."""
     service: Service = request.app.state.service
-    if reason := service.why_not_ready():
-        raise not_ready(reason)
+    service.require_ready()
     return ModelResponse(ServerReady(ready=True))
 
 
@@ -147,29 +141,19 @@ async def model_metadata(request: Request) -> ModelResponse:
 
 
 async def infer(request: Request) -> ModelResponse:
-    """Answer tensors or encoded images with probabilities and labels.
-
-    Raises:
-        Refusal: The request cannot be answered; one bad image is enough.
-    """
+    """Answer tensors or encoded images with probabilities and labels; all of them or none."""
     service: Service = request.app.state.service
     engine, manifest = service.engine, _manifest(request)
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise unsupported_type("the content type must be application/json")
-    with service.bodies.share() as share:
-        body = await read_body(request, service.settings.limits, share)
+    with service.bodies.share() as take:
+        body = await read_body(request, service.settings.limits, take)
         asked = await engine.call(partial(tensor_request, body, model_form(manifest)))
-        if asked.images:
-            outcomes = await engine.ask(asked.images)
-        else:
-            outcomes = await engine.ask_prepared(
-                [
-                    PreparedImage(one, None, manifest.input.width, manifest.input.height)
-                    for one in asked.tensors
-                ]
-            )
-    answers = [_numbered_answer(number, manifest, one) for number, one in enumerate(outcomes)]
+        size = manifest.input.width, manifest.input.height
+        tensors = [PreparedImage(one, None, *size) for one in asked.tensors]
+        outcomes = await engine.ask(asked.images, tensors)
+    answers = list(each("data", partial(_answer, manifest), outcomes))
     task = task_named(manifest.task)
     identifier: dict[str, Any] = {} if asked.identifier is None else {"id": asked.identifier}
     return ModelResponse(
@@ -200,33 +184,20 @@ ROUTES = [
 def _manifest(request: Request) -> Manifest:
     service: Service = request.app.state.service
     manifest = service.model.manifest
+    unknown = partial(Refusal, HTTPStatus.NOT_FOUND)
     if request.path_params["name"] != manifest.name:
-        raise Refusal(
-            HTTPStatus.NOT_FOUND,
-            "unknown_model",
-            "no model of this name is served here; GET /ping names it",
-        )
+        raise unknown("unknown_model", "no model of this name is served here; GET /ping names it")
     if request.path_params.get("version", manifest.version) != manifest.version:
-        raise Refusal(
-            HTTPStatus.NOT_FOUND,
+        raise unknown(
             "unknown_version",
             "the model is not served in this version; GET /ping names the one that is",
         )
     return manifest
 
 
-def _numbered_answer(number: int, manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
-    try:
-        return _answer(manifest, outcome)
-    except Refusal as refusal:
-        raise refusal.at(f"data[{number}]") from None
-
-
 def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
-    if isinstance(outcome, TooManyPixelsError):
-        raise too_large(str(outcome))
     if isinstance(outcome, BadImageError):
-        raise unreadable_image(str(outcome))
+        raise refused_image(outcome.kind, str(outcome))
     if outcome.scores is None:
         # The protocol has no word for it, and a made-up probability could be taken for one.
         raise wrong_values("an image cannot be judged; /invocations tells why")
@@ -237,15 +208,16 @@ def _answer(manifest: Manifest, outcome: Outcome | BadImageError) -> Answer:
 
 
 def _output(name: str, answers: Sequence[Answer], task: Task) -> Tensor:
-    shape = [len(answers), len(answers[0].labels)] if name == "probabilities" else [len(answers)]
-    data = [value for one in answers for value in _values(name, one, task)]
-    return Tensor.model_construct(name=name, datatype=_datatype(name, task), shape=shape, data=data)
-
-
-def _values(name: str, answer: Answer, task: Task) -> Sequence[float | str | bool | None]:
+    shape = [len(answers)]
+    data: list[float | str | bool | None]
     if name == "probabilities":
-        return answer.probabilities
-    return [answer.label if name == "label" else task.output_value(name, answer)]
+        shape.append(len(answers[0].labels))
+        data = list(chain.from_iterable(one.probabilities for one in answers))
+    elif name == "label":
+        data = [one.label for one in answers]
+    else:
+        data = [task.output_value(name, one) for one in answers]
+    return Tensor.model_construct(name=name, datatype=_datatype(name, task), shape=shape, data=data)
 
 
 def _datatype(name: str, task: Task) -> str:

@@ -116,8 +116,7 @@ def openapi_document(model: ServedModel, limits: Limits) -> dict[str, Any]:
 def _request_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Of a request's body, without references: fuzzers hardly vary what stands behind one."""
     schema = model.model_json_schema(schema_generator=_Schemas)
-    parts = schema.pop("$defs", {})
-    inlined: dict[str, Any] = _inlined(schema, parts)
+    inlined: dict[str, Any] = _inlined(schema, schema.pop("$defs", {}))
     return inlined
 
 
@@ -148,21 +147,14 @@ def _operation(
 
 def _refused(*statuses: int, is_v2: bool = False) -> dict[str, Any]:
     """Errors of these statuses, by status."""
-    return {
-        str(status): {
-            "description": _REASONS[status],
-            "content": {_JSON: {"schema": _error_schema(status, is_v2=is_v2)}},
-        }
-        for status in statuses
-    }
-
-
-def _error_schema(status: int, *, is_v2: bool) -> dict[str, Any]:
-    if not is_v2:
-        return _schema("Error")
-    if status not in _EDGE_ERRORS:
-        return _schema("OpenInferenceError")
-    return {"anyOf": [_schema("OpenInferenceError"), _schema("Error")]}
+    ours, theirs = _schema("Error"), _schema("OpenInferenceError")
+    either = {"anyOf": [theirs, ours]}
+    found = {}
+    for status in statuses:
+        schema = (either if status in _EDGE_ERRORS else theirs) if is_v2 else ours
+        content = {_JSON: {"schema": schema}}
+        found[str(status)] = {"description": _REASONS[status], "content": content}
+    return found
 
 
 def _get(
@@ -190,17 +182,16 @@ def _model_paths(path: str, body: dict[str, Any], **parts: str) -> dict[str, Any
     infer["requestBody"] = {"required": True, "content": {_JSON: {"schema": body}}}
     metadata = ("What it takes and gives.", "ModelMetadata", 404, 503)
     ready = ("Whether it would answer.", "ServerReady", 404, 503)
-    return {
-        path: {
-            "parameters": parameters,
-            **_get(f"model_metadata{suffix}", *metadata, is_v2=True),
-        },
-        f"{path}/ready": {
-            "parameters": parameters,
-            **_get(f"model_ready{suffix}", *ready, is_v2=True),
-        },
-        f"{path}/infer": {"parameters": parameters, "post": infer},
+    operations = {
+        path: _get(f"model_metadata{suffix}", *metadata, is_v2=True),
+        f"{path}/ready": _get(f"model_ready{suffix}", *ready, is_v2=True),
+        f"{path}/infer": {"post": infer},
     }
+    return {name: {"parameters": parameters, **found} for name, found in operations.items()}
+
+
+def _parameter(name: str, place: str, description: str, **schema: object) -> dict[str, Any]:
+    return {"name": name, "in": place, "description": description, "schema": schema}
 
 
 def _invocations(limits: Limits) -> dict[str, Any]:
@@ -213,28 +204,22 @@ def _invocations(limits: Limits) -> dict[str, Any]:
     )
     operation["responses"] |= _refused(*_BODY_ERRORS)
     operation["parameters"] = [
-        {
-            "name": "lang",
-            "in": "query",
-            "description": "Of the texts for people.",
-            "schema": {"enum": list(LANGUAGES), "default": "en"},
-        },
-        {
-            "name": "heat_map",
-            "in": "query",
-            "description": "Whether to draw which regions support the answer.",
-            "schema": {"enum": ["true", "false", "1", "0"], "default": "false"},
-        },
-        {
-            "name": "X-Amzn-SageMaker-Custom-Attributes",
-            "in": "header",
-            "description": "Returned in the answer as it is.",
-            "schema": {
-                "type": "string",
-                "maxLength": 1024,
-                "pattern": "^([!-~]([ -~]*[!-~])?)?$",
-            },
-        },
+        _parameter("lang", "query", "Of the texts for people.", enum=list(LANGUAGES), default="en"),
+        _parameter(
+            "heat_map",
+            "query",
+            "Whether to draw which regions support the answer.",
+            enum=["true", "false", "1", "0"],
+            default="false",
+        ),
+        _parameter(
+            "X-Amzn-SageMaker-Custom-Attributes",
+            "header",
+            "Returned in the answer as it is.",
+            type="string",
+            maxLength=1024,
+            pattern="^([!-~]([ -~]*[!-~])?)?$",
+        ),
     ]
     operation["requestBody"] = {
         "required": True,
@@ -270,14 +255,8 @@ def _contents() -> dict[str, Any]:
 
 def _page() -> dict[str, Any]:
     operation = _operation("page", "A page for people.", "text/html", _TEXT, "The page.")
-    operation["parameters"] = [
-        {
-            "name": "lang",
-            "in": "query",
-            "description": "Of the page; otherwise the browser's, or English.",
-            "schema": _TEXT,
-        }
-    ]
+    description = "Of the page; otherwise the browser's, or English."
+    operation["parameters"] = [_parameter("lang", "query", description, type="string")]
     operation["responses"]["503"] = {
         "description": "The model is being loaded.",
         "content": {"text/html": {"schema": _TEXT}},

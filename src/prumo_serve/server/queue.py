@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,8 +14,6 @@ from prumo_serve.preprocessing.decoding import BadImageError
 from prumo_serve.server.refusal import queue_full, too_large
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
 
     from prumo_serve.server.settings import Settings
@@ -39,31 +38,23 @@ class RequestQueue:
         self._changed = threading.Condition()
         self._calls: deque[Call] = deque()
         self._ready: deque[Job] = deque()
-        self._waiting_images = 0
         self._is_closed = False
-
-    @property
-    def waiting_images(self) -> int:
+        self.waiting_images = 0
         """Those that were accepted and are not being computed yet."""
-        return self._waiting_images
 
     def reserve(self, images: int) -> None:
-        """Reserve places for the images of a request.
-
-        Raises:
-            Refusal: There are not that many places, now or ever.
-        """
+        """Reserve places for the images of a request, or refuse it."""
         if images > self._limit:
             raise too_large(f"{images} images in one request: at most {self._limit} are taken")
         with self._changed:
-            if self._waiting_images + images > self._limit:
-                raise queue_full(f"{self._waiting_images} images wait already; try again later")
-            self._waiting_images += images
+            if self.waiting_images + images > self._limit:
+                raise queue_full(f"{self.waiting_images} images wait already; try again later")
+            self.waiting_images += images
 
     def release(self) -> None:
         """Free the place of an image that is not computed."""
         with self._changed:
-            self._waiting_images -= 1
+            self.waiting_images -= 1
 
     def put_call(self, call: Call) -> None:
         """Anything that a thread should do, such as decoding an image."""
@@ -122,7 +113,7 @@ class RequestQueue:
         """A fair share of what is ready, so that no worker goes without."""
         share = -(-len(self._ready) // self._workers)
         batch = [self._ready.popleft() for _ in range(min(share, self._max_batch))]
-        self._waiting_images -= len(batch)
+        self.waiting_images -= len(batch)
         return batch
 
 
@@ -163,10 +154,6 @@ class Job:
     def stop_waiting(self) -> None:
         """Its turn has come."""
         self.queue_seconds += perf_counter() - self.waits_since
-
-    def wait_again(self) -> None:
-        """It stands in a queue from now on."""
-        self.waits_since = perf_counter()
 
 
 def abandon(job: Job) -> None:

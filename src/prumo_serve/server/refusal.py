@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
+from typing import TypeVar
 
 from prumo.errors import PrumoError
 
 _NO_HEADERS: Mapping[str, str] = {}
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
@@ -28,61 +32,47 @@ class Refusal(PrumoError):  # noqa: N818 (an answer, where nothing has failed)
         self.kind = kind
         self.headers = headers
 
-    def at(self, place: str) -> Refusal:
-        """The same, about one of several that were sent: `instances[1]`."""
-        return Refusal(self.status, self.kind, f"{place}: {self}", self.headers)
-
     @property
     def document(self) -> dict[str, dict[str, str]]:
         """As the body of the answer has it."""
         return {"error": {"kind": self.kind, "message": str(self)}}
 
 
-def malformed(message: str) -> Refusal:
-    """What was sent is not what its content type says."""
-    return Refusal(HTTPStatus.BAD_REQUEST, "malformed", message)
+def each(
+    place: str, function: Callable[[_Item], _Result], items: Iterable[_Item]
+) -> Iterator[_Result]:
+    """The results for several that were sent; a refusal names the one: `instances[1]`."""
+    for number, item in enumerate(items):
+        try:
+            yield function(item)
+        except Refusal as refusal:
+            message = f"{place}[{number}]: {refusal}"
+            raise Refusal(refusal.status, refusal.kind, message, refusal.headers) from None
 
 
-def unreadable_image(message: str) -> Refusal:
-    """An image that no decoder reads."""
-    return Refusal(HTTPStatus.BAD_REQUEST, "unreadable_image", message)
+_RETRY = {"retry-after": "1"}
+
+malformed = partial(Refusal, HTTPStatus.BAD_REQUEST, "malformed")
+too_slow = partial(Refusal, HTTPStatus.REQUEST_TIMEOUT, "too_slow", headers={"connection": "close"})
+too_large = partial(Refusal, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large")
+unsupported_type = partial(Refusal, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_type")
+wrong_values = partial(Refusal, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong_values")
+"""The right form with a wrong shape or wrong values."""
+queue_full = partial(Refusal, HTTPStatus.TOO_MANY_REQUESTS, "queue_full", headers=_RETRY)
+headers_too_large = partial(
+    Refusal, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"
+)
+not_ready = partial(Refusal, HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", headers=_RETRY)
+waited_too_long = partial(
+    Refusal, HTTPStatus.SERVICE_UNAVAILABLE, "waited_too_long", headers=_RETRY
+)
+"""The time limit came before the request's turn."""
+took_too_long = partial(Refusal, HTTPStatus.GATEWAY_TIMEOUT, "took_too_long")
+"""The time limit came while the network was computing."""
 
 
-def too_large(message: str) -> Refusal:
-    """More bytes, pixels or images than the server's limits."""
-    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
-
-
-def unsupported_type(message: str) -> Refusal:
-    """A content type that the server does not know."""
-    return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_type", message)
-
-
-def wrong_values(message: str) -> Refusal:
-    """The right form with a wrong shape or wrong values."""
-    return Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "wrong_values", message)
-
-
-def too_slow(message: str) -> Refusal:
-    """A sender that takes longer than it may."""
-    return Refusal(HTTPStatus.REQUEST_TIMEOUT, "too_slow", message, {"connection": "close"})
-
-
-def queue_full(message: str) -> Refusal:
-    """More work than the server may keep waiting."""
-    return Refusal(HTTPStatus.TOO_MANY_REQUESTS, "queue_full", message, {"retry-after": "1"})
-
-
-def not_ready(message: str) -> Refusal:
-    """The server cannot answer now."""
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", message, {"retry-after": "1"})
-
-
-def waited_too_long(message: str) -> Refusal:
-    """The time limit came before the request's turn."""
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, "waited_too_long", message, {"retry-after": "1"})
-
-
-def took_too_long(message: str) -> Refusal:
-    """The time limit came while the network was computing."""
-    return Refusal(HTTPStatus.GATEWAY_TIMEOUT, "took_too_long", message)
+def refused_image(kind: str, message: str) -> Refusal:
+    """An image that is too large, or that no decoder reads."""
+    if kind == "too_large":
+        return too_large(message)
+    return Refusal(HTTPStatus.BAD_REQUEST, kind, message)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from prumo_serve.server.boundary import ByteBudget
-from prumo_serve.server.log import LogProgress, log_event
+from prumo_serve.server.log import log_event, log_progress
 from prumo_serve.server.refusal import not_ready
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.server.engine import Engine
@@ -35,7 +34,6 @@ class Service:
         self.bodies = ByteBudget(settings.limits.waiting_bytes)
         self.is_draining = False
         self.failure: Exception | None = None
-        """Why the model could not be loaded."""
         self._began = monotonic()
         self._lock = threading.Lock()
         self._act: Callable[[Exception], None] | None = None
@@ -89,29 +87,26 @@ class Service:
             return f"{changed} of the model was changed on disk; start the server again"
         return ""
 
+    def require_ready(self) -> None:
+        """Refuse a request while there is such a reason."""
+        if reason := self.why_not_ready():
+            raise not_ready(reason)
+
     @property
     def waiting_images(self) -> int:
         """Those that were accepted and are not being computed yet."""
-        return 0 if self._engine is None else self._engine.waiting_images
+        return 0 if self._engine is None else self._engine.queue.waiting_images
 
     @property
     def engine(self) -> Engine:
-        """What answers.
-
-        Raises:
-            Refusal: The model has not been loaded yet.
-        """
+        """What answers; a refusal until the model is loaded."""
         if self._engine is None:
             raise not_ready(self.why_not_ready())
         return self._engine
 
     @property
     def model(self) -> ServedModel:
-        """What is served.
-
-        Raises:
-            Refusal: It has not been loaded yet.
-        """
+        """What is served; a refusal until it is loaded."""
         if self._model is None:
             raise not_ready(self.why_not_ready())
         return self._model.current
@@ -126,12 +121,9 @@ class Service:
         """Finish what was begun and let go of the model."""
         if self._loading is not None:
             self._loading.join(_END_SECONDS)
-        if self._engine is not None:
-            self._engine.close()
-        if self._model is not None:
-            self._model.close()
-        if self._package is not None:
-            self._package.close()
+        for part in (self._engine, self._model, self._package):
+            if part is not None:
+                part.close()
 
     def _load(self) -> None:
         try:
@@ -159,7 +151,7 @@ class Service:
             model_files,
         )
 
-        self._package = package = open_or_package(self.settings.model, LogProgress())
+        self._package = package = open_or_package(self.settings.model, log_progress())
         # Before the network is read, so that no change falls between.
         watch = FileWatch(model_files(self.settings, package))
         served = loaded_model(package, self.settings)
@@ -170,6 +162,7 @@ class Service:
         self._report_ready(served.manifest)
 
     def _count_image(self, outcome: Outcome) -> None:
+        # Not made in the thread that loads: the first request may make it at the same time.
         self.metrics.count_image(outcome)
 
     def _report_ready(self, manifest: Manifest) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Literal, Self, TypeVar, get_args
 
 from prumo.errors import InputError
 from prumo.machine.cgroup import quota_cores
@@ -14,8 +16,6 @@ from prumo.machine.cpu import usable_cores
 from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from prumo_serve.manifest import RuntimeName
 
 
@@ -31,6 +31,8 @@ class Limits:
 
     body_bytes: int = 25 * MEBIBYTE
     """As much as SageMaker passes on."""
+    images: int = 64
+    """In one request."""
     pixels: int = MOST_PIXELS
     """Of one image."""
     header_bytes: int = 16 * 1024
@@ -88,23 +90,21 @@ CONTAINER_MODEL = Path("/opt/ml/model")
 
 # A container is reached from outside of it; a laptop with photographs of patients must not be.
 _CONTAINER_HOST = "0.0.0.0"  # noqa: S104
-_LEVELS = {
-    "debug": "debug",
-    "info": "info",
-    "warning": "warning",
-    "error": "error",
+_LEVELS: dict[str, LogLevel] = {
+    **{level: level for level in get_args(LogLevel)},
     # As Python numbers and names them, which is how SageMaker's own containers are configured.
     "critical": "error",
-    "10": "debug",
-    "20": "info",
-    "30": "warning",
-    "40": "error",
+    **dict(zip(("10", "20", "30", "40"), get_args(LogLevel), strict=True)),
     "50": "error",
 }
 # Ours: on one thread an image costs the same alone as with others (MobileNet 15.1, 14.9, 15.6 and
 # 17.6 ms in batches of 1, 2, 4 and 8, VGG19 no less either), while memory grows with the batch.
 _BATCH_IMAGES_PER_THREAD = 2
 _Number = TypeVar("_Number", int, float)
+_PORT = ("SAGEMAKER_BIND_TO_PORT",)
+_WORKERS = ("SAGEMAKER_MODEL_SERVER_WORKERS", "MODEL_SERVER_WORKERS")
+_TIMEOUT = ("SAGEMAKER_MODEL_SERVER_TIMEOUT", "MODEL_SERVER_TIMEOUT")
+_BODY = ("SAGEMAKER_MAX_PAYLOAD_IN_MB",)
 
 
 @dataclass(frozen=True)
@@ -130,19 +130,21 @@ class Flags:
 
 
 def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
-    """The settings that both together mean.
-
-    Raises:
-        InputError: A variable has a value that it cannot have; it is named.
-    """
+    """The settings that both together mean."""
+    number = partial(_number, environment)
     model = flags.model or Path(environment.get("SM_MODEL_DIR") or CONTAINER_MODEL)
     in_container = flags.model is None or model == CONTAINER_MODEL
-    workers, threads = _shares(flags, environment)
-    port = _first(flags.port, _number(environment, "SAGEMAKER_BIND_TO_PORT", int, 0, 65535))
+    # Together, workers and their threads fill the cores and no more.
+    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
+    workers = number(_WORKERS, 1, 1024, flags.workers, max(1, cores // (flags.threads or 1)))
+    threads = flags.threads or max(1, cores // workers)
+    body_mb = number(_BODY, 0.001, 4096, flags.max_body_mb, Limits.body_bytes / MEBIBYTE)
+    body_bytes = int(body_mb * MEBIBYTE)
+    timeout = number(_TIMEOUT, 0.001, 86_400, flags.timeout_seconds, Limits.timeout_seconds)
     return Settings(
         model=model,
         host=flags.host or (_CONTAINER_HOST if in_container else Settings.host),
-        port=Settings.port if port is None else port,
+        port=number(_PORT, 0, 65535, flags.port, Settings.port),
         stack=flags.stack,
         workers=workers,
         threads=threads,
@@ -150,44 +152,17 @@ def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
         max_wait_seconds=flags.max_wait_ms / 1000,
         runtime=flags.runtime,
         heat_maps=flags.heat_maps,
-        limits=_limits(flags, environment),
+        limits=Limits(
+            body_bytes=body_bytes,
+            pixels=flags.max_pixels,
+            queued_images=flags.queue,
+            # Room for several of the largest, or one of them would keep all others out.
+            waiting_bytes=max(Limits.waiting_bytes, 4 * body_bytes),
+            timeout_seconds=timeout,
+        ),
         log_level=flags.log_level or _log_level(environment),
         log_format=flags.log_format,
     )
-
-
-def _limits(flags: Flags, environment: Mapping[str, str]) -> Limits:
-    timeout_seconds = _first(
-        flags.timeout_seconds,
-        _number(environment, "SAGEMAKER_MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
-        _number(environment, "MODEL_SERVER_TIMEOUT", float, 0.001, 86_400),
-    )
-    body_mb = _first(
-        flags.max_body_mb,
-        _number(environment, "SAGEMAKER_MAX_PAYLOAD_IN_MB", float, 0.001, 4096),
-    )
-    body_bytes = Limits.body_bytes if body_mb is None else int(body_mb * MEBIBYTE)
-    return Limits(
-        body_bytes=body_bytes,
-        pixels=flags.max_pixels,
-        queued_images=flags.queue,
-        # Room for several of the largest, or one of them would keep all others out.
-        waiting_bytes=max(Limits.waiting_bytes, 4 * body_bytes),
-        timeout_seconds=Limits.timeout_seconds if timeout_seconds is None else timeout_seconds,
-    )
-
-
-def _shares(flags: Flags, environment: Mapping[str, str]) -> tuple[int, int]:
-    """Workers and the threads of each, so that together they fill the cores and no more."""
-    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
-    workers = _first(
-        flags.workers,
-        _number(environment, "SAGEMAKER_MODEL_SERVER_WORKERS", int, 1, 1024),
-        _number(environment, "MODEL_SERVER_WORKERS", int, 1, 1024),
-    )
-    if workers is None:
-        workers = max(1, cores // (flags.threads or 1))
-    return workers, flags.threads or max(1, cores // workers)
 
 
 def _log_level(environment: Mapping[str, str]) -> LogLevel:
@@ -195,29 +170,29 @@ def _log_level(environment: Mapping[str, str]) -> LogLevel:
     value = environment.get(name, "").strip().lower() or Settings.log_level
     if value not in _LEVELS:
         raise InputError(f"{name}={value}: must be one of {', '.join(_LEVELS)}")
-    return cast("LogLevel", _LEVELS[value])
+    return _LEVELS[value]
 
 
-def _number(
+def _number(  # noqa: PLR0913 (each is another thing)
     environment: Mapping[str, str],
-    name: str,
-    kind: Callable[[str], _Number],
+    names: Sequence[str],
     least: _Number,
     most: _Number,
-) -> _Number | None:
-    """A variable's value; None where it is not set or empty."""
-    text = environment.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or not least <= value <= most:
-        whole = "a whole number" if kind is int else "a number"
-        raise InputError(f"{name}={text}: must be {whole} from {least} to {most}")
-    return value
-
-
-def _first(*values: _Number | None) -> _Number | None:
-    return next((value for value in values if value is not None), None)
+    flag: _Number | None,
+    default: _Number,
+) -> _Number:
+    """What the flag says, or the first of these variables that is set, or the default."""
+    values = [flag]
+    for name in names:
+        text = environment.get(name, "").strip()
+        if not text:
+            continue
+        try:
+            value = type(default)(text)
+        except ValueError:
+            value = None
+        if value is None or not least <= value <= most:
+            whole = "a whole number" if isinstance(default, int) else "a number"
+            raise InputError(f"{name}={text}: must be {whole} from {least} to {most}")
+        values.append(value)
+    return next((value for value in values if value is not None), default)

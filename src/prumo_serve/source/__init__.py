@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from prumo.errors import InputError
+from prumo.files import file_sha256
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from prumo_serve.manifest import (
         HeatMap,
         Layout,
@@ -67,6 +67,18 @@ class Source:
     """Of what wrote it."""
 
 
+def file_source(
+    path: Path,
+    kind: str,
+    versions: dict[str, str] | None = None,
+    outputs: int | None = None,
+    normalization: str | None = None,
+) -> Source:
+    """A model in one file that says no more about its own use than this."""
+    metadata = ModelMetadata(path.stem, outputs=outputs, normalization=normalization)
+    return Source(path, kind, file_sha256(path), metadata, versions or {})
+
+
 @dataclass(frozen=True)
 class NetworkInterface:
     """How a network is asked, and what its answer is."""
@@ -92,12 +104,18 @@ class PackedNetwork:
     heat_map: HeatMap | None
 
 
-def recognized(path: Path) -> Source:
-    """The model at a path, looked through before anything opens it.
+def agreed_side(network_pixels: int | None, wanted_pixels: int | None, path: Path) -> int:
+    """The side of a network's images, which must be wanted where the network takes any."""
+    side = network_pixels or wanted_pixels
+    if side is None:
+        raise InputError(f"{path} takes images of any size: give --size, such as --size 224")
+    if wanted_pixels not in {None, side}:
+        raise InputError(f"{path} takes images with sides of {side} pixels, not {wanted_pixels}")
+    return side
 
-    Raises:
-        InputError: It is no model, or one that could run code, with what to give instead.
-    """
+
+def recognized(path: Path) -> Source:
+    """The model at a path, looked through before anything opens it, as it could run code."""
     if not path.exists():
         raise InputError(f"there is no model {path}")
     if path.is_dir():

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path, PurePosixPath
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from prumo.errors import InputError, UnavailableError
-from prumo.files import file_sha256
-from prumo_serve.source import ModelMetadata, NetworkInterface, Source
+from prumo_serve.source import NetworkInterface, Source, agreed_side, file_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from types import ModuleType
-
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo_serve.manifest import Layout, Precision
@@ -30,14 +27,7 @@ _REACHING_OUT = {"EPContext", "PythonOp", "PythonOpGrad"}
 
 def source(path: Path) -> Source:
     """The model of a file."""
-    model = checked_model(path)
-    return Source(
-        path=path,
-        format="onnx",
-        sha256=file_sha256(path),
-        metadata=ModelMetadata(name=path.stem),
-        versions=format_versions(model),
-    )
+    return file_source(path, "onnx", format_versions(checked_model(path)))
 
 
 def checked_model(path: Path) -> ModelProto:
@@ -61,7 +51,8 @@ def checked_model(path: Path) -> ModelProto:
         onnx.load_external_data_for_model(model, str(path.parent))
         onnx.checker.check_model(model)
     except (onnx.checker.ValidationError, OSError, ValueError) as error:
-        raise InputError(f"{path} is no valid ONNX file: {_first_line(error)}") from error
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{path} is no valid ONNX file: {reason}") from error
     return model
 
 
@@ -123,17 +114,18 @@ def _require_near_data(model: ModelProto, path: Path) -> None:
 
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    yield from _nodes_below(model.graph.node)
+    yield from nodes_below(model.graph.node)
     for function in model.functions:
-        yield from _nodes_below(function.node)
+        yield from nodes_below(function.node)
 
 
-def _nodes_below(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+def nodes_below(nodes: Iterable[NodeProto]) -> Iterator[NodeProto]:
+    """The nodes and those of the graphs inside of them."""
     for node in nodes:
         yield node
         for attribute in node.attribute:
             for graph in [attribute.g, *attribute.graphs]:
-                yield from _nodes_below(graph.node)
+                yield from nodes_below(graph.node)
 
 
 def _tensors(model: ModelProto) -> Iterator[TensorProto]:
@@ -147,12 +139,6 @@ def _tensors(model: ModelProto) -> Iterator[TensorProto]:
                 yield from graph.initializer
 
 
-def asked_inputs(graph: GraphProto) -> list[ValueInfoProto]:
-    """What is asked for: older files name their weights among the inputs too."""
-    weights = {tensor.name for tensor in graph.initializer}
-    return [value for value in graph.input if value.name not in weights]
-
-
 def format_versions(model: ModelProto) -> dict[str, str]:
     """Of the operators and of the file, and what wrote it."""
     opsets = {item.domain or "ai.onnx": str(item.version) for item in model.opset_import}
@@ -161,14 +147,15 @@ def format_versions(model: ModelProto) -> dict[str, str]:
     return {**versions, "producer": producer} if producer else versions
 
 
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]
-
-
 _PASSING = {
     *("Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Transpose"),
     *("QuantizeLinear", "DequantizeLinear"),
 }
+_ACTIVATIONS: dict[str, Literal["softmax", "sigmoid"]] = {
+    "Softmax": "softmax",
+    "Sigmoid": "sigmoid",
+}
+_DTYPES: dict[str, Literal["float32", "uint8"]] = {"FLOAT": "float32", "UINT8": "uint8"}
 _DYNAMIC_OPERATORS = {"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger"}
 _STATIC_OPERATORS = {"QuantizeLinear", "QLinearConv", "QLinearMatMul"}
 _COLOURS = 3
@@ -176,65 +163,32 @@ _IMAGE_RANK = 4
 _SCORES_RANK = 2
 
 
-@dataclass(frozen=True)
-class OnnxFacts:
-    """What the file says about its network."""
-
-    input_tensor: str
-    layout: Layout
-    height: int | None
-    """None where any will do, as with the width."""
-    width: int | None
-    dtype: Literal["float32", "uint8"]
-    output_tensor: str
-    outputs: int | None
-    """How many numbers each image gets; None where only asking would tell."""
-    kind: Literal["scores", "probabilities"]
-    activation: Literal["softmax", "sigmoid"]
-    precision: Precision
-    versions: dict[str, str]
-    """Of the format's operators and of the file, and of what wrote it."""
-
-    def sized(self, height: int, width: int) -> NetworkInterface:
-        """How the network is asked with images of this size."""
-        return NetworkInterface(
-            self.input_tensor,
-            height,
-            width,
-            self.layout,
-            self.dtype,
-            self.output_tensor,
-            self.kind,
-            self.activation,
-        )
-
-
-def facts(model: ModelProto, path: Path, layout: Layout | None = None) -> OnnxFacts:
-    """What a network takes and gives; `layout` where the shapes alone do not tell."""
+def interface(
+    model: ModelProto, path: Path, layout: Layout | None = None, size_pixels: int | None = None
+) -> NetworkInterface:
+    """What a network takes and gives; `layout` and size where its shapes alone do not tell."""
     taken = _image_input(model, path)
     shape = _shape(taken)
     found = layout or _layout(shape, path)
     given = _scores_output(model, path)
     rows, columns = shape[1:3] if found == "NHWC" else shape[2:4]
-    outputs = _shape(given)[1]
     activation = _last_activation(model.graph, given.name)
-    return OnnxFacts(
+    return NetworkInterface(
         input_tensor=taken.name,
+        height=agreed_side(rows, size_pixels, path),
+        width=agreed_side(columns, size_pixels, path),
         layout=found,
-        height=rows,
-        width=columns,
         dtype=_dtype(taken, path),
         output_tensor=given.name,
-        outputs=outputs,
         kind="probabilities" if activation else "scores",
-        activation=activation or ("sigmoid" if outputs == 1 else "softmax"),
-        precision=_precision(model),
-        versions=format_versions(model),
+        activation=activation or ("sigmoid" if _shape(given)[1] == 1 else "softmax"),
     )
 
 
 def _image_input(model: ModelProto, path: Path) -> ValueInfoProto:
-    inputs = asked_inputs(model.graph)
+    # Older files name their weights among the inputs too.
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in weights]
     if len(inputs) != 1 or len(_shape(inputs[0])) != _IMAGE_RANK:
         text = ", ".join(f"{value.name} {_shape_text(value)}" for value in inputs) or "nothing"
         raise InputError(f"{path} takes {text}; a network for images takes one batch of them")
@@ -262,14 +216,10 @@ def _layout(shape: list[int | None], path: Path) -> Layout:
 
 
 def _dtype(value: ValueInfoProto, path: Path) -> Literal["float32", "uint8"]:
-    onnx = onnx_module()
-    kind = value.type.tensor_type.elem_type
-    if kind == onnx.TensorProto.FLOAT:
-        return "float32"
-    if kind == onnx.TensorProto.UINT8:
-        return "uint8"
-    name = onnx.TensorProto.DataType.Name(kind)
-    raise InputError(f"{path} takes images as {name}; float32 or uint8 are understood")
+    name = onnx_module().TensorProto.DataType.Name(value.type.tensor_type.elem_type)
+    if name not in _DTYPES:
+        raise InputError(f"{path} takes images as {name}; float32 or uint8 are understood")
+    return _DTYPES[name]
 
 
 def _shape(value: ValueInfoProto) -> list[int | None]:
@@ -285,17 +235,15 @@ def _last_activation(graph: GraphProto, tensor: str) -> Literal["softmax", "sigm
     made_by = {name: node for node in graph.node for name in node.output}
     while tensor in made_by:
         node = made_by[tensor]
-        if node.op_type == "Softmax":
-            return "softmax"
-        if node.op_type == "Sigmoid":
-            return "sigmoid"
+        if node.op_type in _ACTIVATIONS:
+            return _ACTIVATIONS[node.op_type]
         if node.op_type not in _PASSING:
             return None
         tensor = node.input[0]
     return None
 
 
-def _precision(model: ModelProto) -> Precision:
+def precision_of(model: ModelProto) -> Precision:
     """Of the numbers that most of it computes with."""
     operators = {node.op_type for node in model.graph.node}
     if operators & _DYNAMIC_OPERATORS:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from prumo.errors import InputError
-from prumo.files import file_sha256
-from prumo_serve.source import ModelMetadata, Source, objects_in
+from prumo_serve.source import Source, file_source, objects_in
 
 _MAX_JSON_BYTES = 256 * 1024**2
 _CHUNK = 1024 * 1024
@@ -49,13 +49,8 @@ def source(path: Path) -> Source:
     """The model of an export."""
     graph = next(content for name, content in _documents(path).items() if _GRAPH.fullmatch(name))
     version = graph.get("torch_version")
-    return Source(
-        path=path,
-        format="pytorch",
-        sha256=file_sha256(path),
-        metadata=ModelMetadata(name=path.stem, outputs=_outputs(graph)),
-        versions={"torch": version} if isinstance(version, str) else {},
-    )
+    versions = {"torch": version} if isinstance(version, str) else {}
+    return file_source(path, "pytorch", versions, outputs=_outputs(graph))
 
 
 def _outputs(document: Mapping[str, Any]) -> int | None:
@@ -79,11 +74,11 @@ def write_harmless(path: Path, out: Path) -> None:
             if _EXAMPLES.fullmatch(name):
                 copy.writestr(entry, b"")
             elif name in documents:
-                copy.writestr(entry, json.dumps({**documents[name], **_dropped(name)}))
+                dropped: dict[str, Any] = {"guards_code": []} if _GRAPH.fullmatch(name) else {}
+                copy.writestr(entry, json.dumps(documents[name] | dropped))
             else:
                 with archive.open(name) as part, copy.open(entry, "w", force_zip64=True) as file:
-                    while content := part.read(_CHUNK):
-                        file.write(content)
+                    shutil.copyfileobj(part, file, _CHUNK)
 
 
 def require_harmless(path: Path) -> None:
@@ -95,10 +90,6 @@ def require_harmless(path: Path) -> None:
         for entry in archive.infolist():
             if _EXAMPLES.fullmatch(entry.filename) and entry.file_size:
                 raise InputError(f"{path} has a pickle in it; pack the model again")
-
-
-def _dropped(name: str) -> Mapping[str, object]:
-    return {"guards_code": []} if _GRAPH.fullmatch(name) else {}
 
 
 def _documents(path: Path) -> dict[str, dict[str, Any]]:
@@ -114,7 +105,9 @@ def _documents(path: Path) -> dict[str, dict[str, Any]]:
     if len(graphs) != 1:
         raise InputError(f"{path} has {len(graphs)} networks; an export to package has one")
     _require_known_operators(graphs[0], path)
-    _require_plain_payloads(documents, path)
+    payloads = [document for name, document in documents.items() if _PAYLOADS.fullmatch(name)]
+    if any(part.get("use_pickle") for part in objects_in(payloads)):
+        raise InputError(f"{path} keeps weights as pickles, which run code when opened")
     return documents
 
 
@@ -177,12 +170,3 @@ def _is_formula(text: object) -> bool:
         return False
     words = _WORD.findall(_SYMBOL.sub("", text))
     return "'" not in _SYMBOL.sub("", text) and all(word in _FORMULA_WORDS for word in words)
-
-
-def _require_plain_payloads(documents: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    for name, document in documents.items():
-        if not _PAYLOADS.fullmatch(name):
-            continue
-        for part in objects_in(document):
-            if part.get("use_pickle"):
-                raise InputError(f"{path} keeps weights as pickles, which run code when opened")

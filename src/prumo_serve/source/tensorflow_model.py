@@ -16,7 +16,7 @@ from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo.protobuf import messages
 from prumo_serve.manifest import INSIDE
-from prumo_serve.source import ModelMetadata, Source, objects_in
+from prumo_serve.source import ModelMetadata, Source, file_source, objects_in
 
 _CONFIGURATION = "config.json"
 _METADATA = "metadata.json"
@@ -43,7 +43,13 @@ _NORMALIZING_CLASSES = {"Rescaling", "Normalization"}
 def keras_source(path: Path) -> Source:
     """The model of a `.keras` archive or of an older HDF5 file."""
     if path.suffix != _ARCHIVE_ENDING:
-        return _of_hdf5(path)
+        # Keras itself looks through the description: it opens such a file in its safe mode.
+        with path.open("rb") as file:
+            if file.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
+                raise InputError(
+                    f"{path} is no HDF5 file, as models of older versions of Keras are"
+                )
+        return file_source(path, "keras")
     documents = _documents(path)
     configuration = documents[_CONFIGURATION]
     for part in _parts(configuration):
@@ -51,29 +57,12 @@ def keras_source(path: Path) -> Source:
     normalizes = any(part["class_name"] in _NORMALIZING_CLASSES for part in _parts(configuration))
     metadata = documents.get(_METADATA)
     version = metadata.get("keras_version") if isinstance(metadata, dict) else None
-    return Source(
-        path=path,
-        format="keras",
-        sha256=file_sha256(path),
-        metadata=ModelMetadata(
-            name=path.stem,
-            normalization=INSIDE if normalizes else None,
-            outputs=outputs_of(configuration),
-        ),
-        versions={"keras": str(version)} if version else {},
-    )
-
-
-def _of_hdf5(path: Path) -> Source:
-    """An older file, whose description Keras itself looks through: it opens it in its safe mode."""
-    with path.open("rb") as file:
-        if file.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
-            raise InputError(f"{path} is no HDF5 file, as models of older versions of Keras are")
-    return Source(
-        path=path,
-        format="keras",
-        sha256=file_sha256(path),
-        metadata=ModelMetadata(name=path.stem),
+    return file_source(
+        path,
+        "keras",
+        {"keras": str(version)} if version else {},
+        normalization=INSIDE if normalizes else None,
+        outputs=_outputs(configuration),
     )
 
 
@@ -123,12 +112,12 @@ _PASSING = {"Activation", "Softmax", "Dropout"}
 """Layers that give as many numbers as they take."""
 
 
-def outputs_of(configuration: Any) -> int | None:  # noqa: ANN401 (any JSON value)
+def _outputs(configuration: Any) -> int | None:  # noqa: ANN401 (any JSON value)
     """None where the last layers do not tell, or the description is none."""
     try:
         described = configuration["config"]
-        named = described.get("output_layers")
-        count = _of_graph(described["layers"], named) if named else _of_row(described["layers"])
+        layers, named = described["layers"], described.get("output_layers")
+        count = _of_graph(layers, named) if named else _of_row(layers)
     except (KeyError, IndexError, TypeError, AttributeError, StopIteration):
         return None
     return count if isinstance(count, int) else None
@@ -171,19 +160,21 @@ _REACHING_OUT = re.compile(
 def saved_model_source(folder: Path) -> Source:
     """The model of a SavedModel folder."""
     require_harmless_graph(folder / GRAPH_FILE, folder)
-    name = folder.resolve().name
-    return Source(
-        path=folder,
-        format="saved_model",
-        sha256=folder_sha256(folder),
-        metadata=ModelMetadata(name=name),
-    )
+    metadata = ModelMetadata(name=folder.resolve().name)
+    return Source(folder, "saved_model", _folder_sha256(folder), metadata)
 
 
 def require_harmless_graph(graph_file: Path, shown: Path) -> None:
     """Refuse a graph with operations that read or write files, or call Python."""
     try:
-        operations = _operations(graph_file.read_bytes())
+        content = graph_file.read_bytes()
+        operations = {
+            content[field.start : field.end].decode()
+            for kind, fields in messages(content, _TREE, "saved_model")
+            if kind == "node"
+            for field in fields
+            if field.number == _OPERATION
+        }
     except OSError as error:
         raise InputError(f"{shown}: {GRAPH_FILE} cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -196,17 +187,7 @@ def require_harmless_graph(graph_file: Path, shown: Path) -> None:
             )
 
 
-def _operations(content: bytes) -> set[str]:
-    return {
-        content[field.start : field.end].decode()
-        for kind, fields in messages(content, _TREE, "saved_model")
-        if kind == "node"
-        for field in fields
-        if field.number == _OPERATION
-    }
-
-
-def folder_sha256(folder: Path) -> str:
+def _folder_sha256(folder: Path) -> str:
     """Of the names and contents of all files in a folder."""
     digest = hashlib.sha256()
     files = (Path(place, name) for place, _, names in os.walk(folder) for name in names)

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from prumo_worker.conversion import Request
 
-
-if TYPE_CHECKING:
-    Ranges = tuple[tuple[float, float], ...]
+Ranges = tuple[tuple[float, float], ...]
 
 _COARSE = 8
 _SEED = 20
@@ -40,12 +37,9 @@ def drawn_images(
             for low, high in ranges
         ]
     )
-    return in_layout(images.round() if dtype == "uint8" else images, layout).astype(dtype)
-
-
-def in_layout(images: np.ndarray, layout: str) -> np.ndarray:
-    """Images (count, height, width, channels) as a network with another order wants them."""
-    return np.ascontiguousarray(images.transpose(0, 3, 1, 2)) if layout == "NCHW" else images
+    if layout == "NCHW":
+        images = np.ascontiguousarray(images.transpose(0, 3, 1, 2))
+    return (images.round() if dtype == "uint8" else images).astype(dtype)
 
 
 def _patterns(numbers: np.random.Generator, count: int, height: int, width: int) -> np.ndarray:
@@ -58,9 +52,14 @@ def _patterns(numbers: np.random.Generator, count: int, height: int, width: int)
     return patterns
 
 
+OPSET = 18
+"""Of 2022: every runtime of today reads it."""
+ONNX_FILE = "network.onnx"
 REFERENCE_FILE = "reference.npz"
 IMAGES = "images"
 """The array of the reference that holds what was asked; each other one is an output's answers."""
+OUTPUT = "answers"
+"""What the only output is called where the original has no name for it."""
 HEAT_MAP = "heat_map"
 FEATURES = "features"
 COLOURS = 3
@@ -90,10 +89,6 @@ class NetworkFacts:
     original_precision: str = "fp32"
     """In which the original computes its answers."""
 
-    def document(self) -> dict[str, Any]:
-        """For the journal."""
-        return asdict(self)
-
 
 def image_shape(shape: tuple[int | None, ...], request: Request) -> tuple[str, int, int]:
     """Layout, height and width of what a network takes, or what is wrong with it."""
@@ -110,9 +105,7 @@ def image_shape(shape: tuple[int | None, ...], request: Request) -> tuple[str, i
             f"{request.source} takes images of any size; give the one that it was trained with, as "
             "--size 224"
         )
-    if (found[0] not in (None, request.height or height)) or (
-        found[1] not in (None, request.width or width)
-    ):
+    if (request.height or height, request.width or width) != (height, width):
         raise DataError(f"{request.source} takes images of {found[1]}x{found[0]} pixels only")
     return layout, height, width
 

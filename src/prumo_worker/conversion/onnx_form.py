@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
@@ -11,15 +12,11 @@ import tensorflow as tf
 import tf2onnx
 from tf2onnx import optimizer, tf_loader, tfonnx
 
+from prumo_worker.conversion.facts import OPSET
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo_worker.conversion.tensorflow_function import ConstantFunction
-
-OPSET = 18
-"""Of 2022: every runtime of today reads it."""
 
 
 def write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:
@@ -27,14 +24,6 @@ def write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:
     inputs = [tensor.name for tensor in network.function.inputs]
     outputs = [tensor.name for tensor in network.function.outputs]
     names = [*(name.partition(":")[0] for name in inputs), *network.outputs]
-    model = _converted(network, inputs, outputs, dict(zip([*inputs, *outputs], names)))
-    path.write_bytes(model.SerializeToString())
-    return {"tf2onnx": tf2onnx.__version__, "onnx": onnx.__version__, "opset": str(OPSET)}
-
-
-def _converted(
-    network: ConstantFunction, inputs: list[str], outputs: list[str], names: dict[str, str]
-) -> onnx.ModelProto:
     # What lives now is not looked at again by all the collections to come.
     gc.collect()
     gc.freeze()
@@ -49,13 +38,15 @@ def _converted(
                 opset=OPSET,
                 input_names=inputs,
                 output_names=outputs,
-                tensors_to_rename=names,
+                tensors_to_rename=dict(zip([*inputs, *outputs], names)),
             )
         except ValueError as error:
             raise DataError(f"tf2onnx cannot say this network in ONNX: {error}") from error
         passes = optimizer._get_optimizers()  # noqa: SLF001 (the parameter below wants all of them)
         tidy = {name: partial(_TidyPass, each) for name, each in passes.items()}
-        return optimizer.optimize_graph(converted, optimizers=tidy).make_model("network")
+        model = optimizer.optimize_graph(converted, optimizers=tidy).make_model("network")
+    path.write_bytes(model.SerializeToString())
+    return {"tf2onnx": tf2onnx.__version__, "onnx": onnx.__version__, "opset": str(OPSET)}
 
 
 class _TidyPass:

@@ -6,6 +6,8 @@ The file has been looked through: nothing that PyTorch would unpickle or evaluat
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # Before the import, in case a pickle was overlooked: none is ever run.
@@ -15,6 +17,9 @@ import numpy as np
 import torch
 
 from prumo_worker.conversion.facts import (
+    ONNX_FILE,
+    OPSET,
+    OUTPUT,
     NetworkFacts,
     asked_images,
     image_shape,
@@ -22,18 +27,12 @@ from prumo_worker.conversion.facts import (
     require_classes,
     write_reference,
 )
-from prumo_worker.task import DataError
+from prumo_worker.task import DataError, first_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo_worker.conversion import Request
     from prumo_worker.journal import Journal
 
-ONNX_FILE = "network.onnx"
-OUTPUT = "answers"
-OPSET = 18
-"""Of 2022: every runtime of today reads it."""
 _DTYPES = {torch.float32: "float32", torch.uint8: "uint8"}
 _PASSED_BY = {"view", "reshape", "flatten", "squeeze", "to", "_to_copy", "clone", "dropout"}
 
@@ -63,15 +62,14 @@ def convert(request: Request, journal: Journal) -> None:
     if request.target != "pytorch":
         journal.event("stage", text="converting")
         versions.update(_write_onnx(exported, facts, request.out / ONNX_FILE))
-    journal.event("converted", network=facts.document(), versions=versions)
+    journal.event("converted", network=asdict(facts), versions=versions)
 
 
 def _loaded(path: Path) -> torch.export.ExportedProgram:
     try:
         return torch.export.load(path)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError, AssertionError) as error:
-        words = str(error).strip().partition("\n")[0]
-        raise DataError(f"{path} cannot be loaded as an export: {words}") from error
+        raise DataError(f"{path} cannot be loaded as an export: {first_line(error)}") from error
 
 
 def _tensors(exported: torch.export.ExportedProgram, source: Path) -> tuple[Any, Any]:
@@ -129,8 +127,5 @@ def _write_onnx(
         verbose=False,
     )
     path.write_bytes(program.model_proto.SerializeToString())
-    return {
-        "onnxscript": onnxscript.__version__,
-        "onnx": onnx.__version__,
-        "opset": str(OPSET),
-    }
+    versions = {"onnxscript": onnxscript.__version__, "onnx": onnx.__version__}
+    return {**versions, "opset": str(OPSET)}

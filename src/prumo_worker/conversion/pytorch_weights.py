@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prumo_worker.task import Task
+
 # Before the import: no pickle is ever run, whoever asks for it.
 os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
 
@@ -24,7 +26,6 @@ from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
     from prumo_worker.journal import Journal
-    from prumo_worker.task import Task
 
 _NESTED = ("state_dict", "model_state_dict", "model")
 _CALLED = re.compile(r"GLOBAL ([\w.]+)")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import zipfile
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # Errors only, and before the import.
@@ -16,30 +17,29 @@ import tensorflow as tf
 from prumo_worker.conversion.facts import (
     FEATURES,
     HEAT_MAP,
+    ONNX_FILE,
+    OUTPUT,
     NetworkFacts,
     asked_images,
     write_reference,
 )
 from prumo_worker.conversion.tensorflow_function import (
+    SAVED_MODEL_FOLDER,
     ConstantFunction,
-    Taken,
     TensorflowSource,
     classifier,
     constant_function,
     saved_model_source,
     write_for_litert,
-    write_for_tensorflow,
+    write_saved_model,
 )
 from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, last_feature_map, scores_network
-from prumo_worker.retina.prediction import load_network
+from prumo_worker.retina.prediction import load_keras, load_network
 from prumo_worker.retina.recipe import REFERABLE_FROM
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     import numpy as np
 
     from prumo_worker.conversion import Request
@@ -52,42 +52,30 @@ _PRECISIONS = {
     "mixed_float16": "fp16",
     "float16": "fp16",
 }
-_FULL = "float32"
 
 
 def in_full_precision(network: keras.Model) -> tuple[keras.Model, str]:
     """The network in 32 bits, and the precision that it had."""
-    document = keras.saving.serialize_keras_object(network)
-    found = {_PRECISIONS[name] for name in _policies(document) if name in _PRECISIONS}
+    policies: set[str] = set()
+    document = _widened(keras.saving.serialize_keras_object(network), policies)
+    found = {_PRECISIONS[name] for name in policies if name in _PRECISIONS}
     if not found:
         return network, "fp32"
-    full = keras.saving.deserialize_keras_object(_widened(document), safe_mode=True)
+    full = keras.saving.deserialize_keras_object(document, safe_mode=True)
     full.set_weights(network.get_weights())
     return full, "bf16" if "bf16" in found else "fp16"
 
 
-def _policies(value: Any) -> set[str]:  # noqa: ANN401 (any JSON value)
-    """The names of all policies in a network's description."""
+def _widened(value: Any, policies: set[str]) -> Any:  # noqa: ANN401 (any JSON value)
+    """A network's description in 32 bits; the names of the policies that it had are added."""
     if isinstance(value, dict):
-        own = {value["config"]["name"]} if _is_policy(value) else set()
-        return own.union(*map(_policies, value.values()))
+        if value.get("class_name") == "DTypePolicy" and "name" in value.get("config", {}):
+            policies.add(value["config"]["name"])
+            return {**value, "config": {**value["config"], "name": "float32"}}
+        return {key: _widened(inner, policies) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return set().union(*map(_policies, value))
-    return set()
-
-
-def _widened(value: Any) -> Any:  # noqa: ANN401 (any JSON value)
-    if isinstance(value, dict):
-        if _is_policy(value):
-            return {**value, "config": {**value["config"], "name": _FULL}}
-        return {key: _widened(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_widened, value))
+        return type(value)(_widened(inner, policies) for inner in value)
     return value
-
-
-def _is_policy(value: dict[str, Any]) -> bool:
-    return value.get("class_name") == "DTypePolicy" and "name" in value.get("config", {})
 
 
 if TYPE_CHECKING:
@@ -108,7 +96,7 @@ def heat_map_function(
     def heat_map(maps: tf.Tensor) -> dict[str, tf.Tensor]:
         return {HEAT_MAP: _heat_map(maps, layers[1:])}
 
-    return constant_function(heat_map, Taken(FEATURES, features.shape, "float32")), ""
+    return constant_function(heat_map, tf.TensorSpec(features.shape, tf.float32, FEATURES)), ""
 
 
 def _obstacle(layers: list[keras.layers.Layer]) -> str:
@@ -170,12 +158,9 @@ def _log_odds_gradient(scores: tf.Tensor) -> tf.Tensor:
     return tf.concat([-below, referable], axis=1)
 
 
-_OUTPUT = "answers"
-
-
 def keras_source(request: Request) -> TensorflowSource:
     """Any classifier of images, with the output that it has."""
-    original = _loaded(request.source)
+    original = load_keras(request.source)
     network, precision = in_full_precision(original)
     for tensors, what in ((network.inputs, "inputs"), (network.outputs, "outputs")):
         if len(tensors) != 1:
@@ -183,13 +168,14 @@ def keras_source(request: Request) -> TensorflowSource:
     taken = network.inputs[0]
 
     def answers(images: tf.Tensor) -> Mapping[str, tf.Tensor]:
-        return {_OUTPUT: network(images, training=False)}
+        return {OUTPUT: network(images, training=False)}
 
-    source = classifier(answers, Taken(taken.name, tuple(taken.shape), taken.dtype), request)
+    spec = tf.TensorSpec(taken.shape, taken.dtype, taken.name)
+    source = classifier(answers, spec, request)
 
     def reference(images: np.ndarray) -> dict[str, np.ndarray]:
         answered = original(tf.constant(images), training=False)
-        return {_OUTPUT: tf.cast(answered, tf.float32).numpy()}
+        return {OUTPUT: tf.cast(answered, tf.float32).numpy()}
 
     facts = replace(source.facts, original_precision=precision)
     return replace(source, facts=facts, reference=reference)
@@ -199,7 +185,7 @@ def retina_source(request: Request) -> TensorflowSource:
     """A trained retina model: scores, and the map of features of which heat maps are made."""
     trained = load_network(request.source)
     network, precision = in_full_precision(trained)
-    taken = Taken(network.inputs[0].name, network.input_shape, "float32")
+    taken = tf.TensorSpec(network.input_shape, tf.float32, network.inputs[0].name)
     scores = network.get_layer(SCORES_LAYER).output
     features = last_feature_map(network)
     heat_map, reason = heat_map_function(features, scores)
@@ -223,7 +209,7 @@ def retina_source(request: Request) -> TensorflowSource:
         network.input_shape[1],
         network.input_shape[2],
         "NHWC",
-        taken.dtype,
+        "float32",
         SCORES_LAYER,
         "scores",
         "sigmoid" if scores.shape[1] == 1 else "softmax",
@@ -234,19 +220,6 @@ def retina_source(request: Request) -> TensorflowSource:
     return TensorflowSource(facts, constant, reference, heat_map)
 
 
-def _loaded(file: Path) -> keras.Model:
-    """Without running any code that the file may bring."""
-    try:
-        network = keras.saving.load_model(file, compile=False, safe_mode=True)
-    except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-        words = str(error).strip().partition("\n")[0]
-        raise DataError(f"{file} cannot be loaded as a network: {words}") from error
-    if not isinstance(network, keras.Model):
-        raise DataError(f"{file} holds no network but a {type(network).__name__}")
-    return network
-
-
-ONNX_FILE = "network.onnx"
 HEAT_MAP_FILE = "heat_map.onnx"
 _SOURCES = {
     "retina": retina_source,
@@ -262,12 +235,15 @@ def _write_onnx(network: ConstantFunction, path: Path) -> dict[str, str]:
     return write_onnx(network, path)
 
 
-_WRITERS: dict[str, Callable[[ConstantFunction, Request], dict[str, str]]] = {
-    "onnxruntime": lambda network, request: _write_onnx(network, request.out / ONNX_FILE),
-    "litert": write_for_litert,
-    "tensorflow": write_for_tensorflow,
-}
-"""Runtime → what writes its form; the versions of what wrote it come back."""
+def _write(network: ConstantFunction, request: Request) -> dict[str, str]:
+    """In the form that the runtime reads; the versions of what wrote it come back."""
+    if request.target == "onnxruntime":
+        return _write_onnx(network, request.out / ONNX_FILE)
+    if request.target == "litert":
+        write_for_litert(network, request)
+    else:
+        write_saved_model(network, request.out / SAVED_MODEL_FOLDER)
+    return {}
 
 
 @memory_errors()
@@ -278,7 +254,7 @@ def convert(request: Request, journal: Journal) -> None:
     write_reference(request.out, asked_images(source.facts, request), source.reference)
     journal.event("stage", text="converting")
     versions = {"tensorflow": tf.__version__, "keras": keras.__version__}
-    versions.update(_WRITERS[request.target](source.network, request))
+    versions.update(_write(source.network, request))
     if source.heat_map is not None:
         versions.update(_write_onnx(source.heat_map, request.out / HEAT_MAP_FILE))
-    journal.event("converted", network=source.facts.document(), versions=versions)
+    journal.event("converted", network=asdict(source.facts), versions=versions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,9 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from prumo_worker.conversion.facts import NetworkFacts, image_shape, kind_of_output, require_classes
-from prumo_worker.task import DataError, TaskError
+from prumo_worker.task import DataError, TaskError, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from prumo_worker.conversion import Request
 
 
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
 _PASSED_BY = {"Identity", "Reshape", "Squeeze", "Cast"}
 _DTYPES = ("float32", "uint8")
 _ROW_RANK = 2
-
-
-@dataclass(frozen=True)
-class Taken:
-    """The tensor that a network takes."""
-
-    name: str
-    shape: tuple[int | None, ...]
-    dtype: str
 
 
 @dataclass(frozen=True)
@@ -64,22 +54,19 @@ class TensorflowSource:
     """Map of features → heat map; none where there can be none."""
 
 
-def classifier(network: Network, taken: Taken, request: Request) -> TensorflowSource:
+def classifier(network: Network, taken: tf.TensorSpec, request: Request) -> TensorflowSource:
     """Any network that gives one row of numbers for each image."""
-    layout, height, width = image_shape(taken.shape, request)
-    if taken.dtype not in _DTYPES:
-        raise DataError(
-            f"{request.source} takes images as {taken.dtype}, not {' or '.join(_DTYPES)}"
-        )
+    layout, height, width = image_shape(tuple(taken.shape), request)
+    dtype = taken.dtype.name
+    if dtype not in _DTYPES:
+        raise DataError(f"{request.source} takes images as {dtype}, not {' or '.join(_DTYPES)}")
     shape = (None, height, width, 3) if layout == "NHWC" else (None, 3, height, width)
-    constant = constant_function(network, Taken(taken.name, shape, taken.dtype))
+    constant = constant_function(network, tf.TensorSpec(shape, dtype, taken.name))
     place = _row_place(constant, request.source)
     output = constant.outputs[place]
     classes = require_classes(tuple(constant.function.outputs[place].shape), request.source)
     kind, activation = kind_of_output(_last_operation(constant, place), classes)
-    facts = NetworkFacts(
-        constant.input, height, width, layout, taken.dtype, output, kind, activation
-    )
+    facts = NetworkFacts(constant.input, height, width, layout, dtype, output, kind, activation)
 
     def reference(images: np.ndarray) -> dict[str, np.ndarray]:
         return {output: network(tf.constant(images))[output].numpy()}
@@ -87,7 +74,7 @@ def classifier(network: Network, taken: Taken, request: Request) -> TensorflowSo
     return TensorflowSource(facts, constant, reference)
 
 
-def constant_function(network: Network, taken: Taken) -> ConstantFunction:
+def constant_function(network: Network, taken: tf.TensorSpec) -> ConstantFunction:
     """A network whose variables are not needed any more; all that it gives is in 32 bits."""
 
     def answers(batch: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -99,9 +86,9 @@ def constant_function(network: Network, taken: Taken) -> ConstantFunction:
     )
 
 
-def concrete(network: Network, taken: Taken) -> Any:  # noqa: ANN401 (TensorFlow has no types here)
+def concrete(network: Network, taken: tf.TensorSpec) -> Any:  # noqa: ANN401 (TensorFlow has no types here)
     """A function of TensorFlow's of one named tensor, whose first axis is free."""
-    spec = tf.TensorSpec((None, *taken.shape[1:]), taken.dtype, name=taken.name)
+    spec = tf.TensorSpec((None, *taken.shape[1:]), taken.dtype, taken.name)
     return tf.function(network, input_signature=[spec], autograph=False).get_concrete_function()
 
 
@@ -130,12 +117,6 @@ SIGNATURE = "serving_default"
 _FINGERPRINT = "fingerprint.pb"
 
 
-def write_for_tensorflow(network: ConstantFunction, request: Request) -> dict[str, str]:
-    """Write the network; there is nothing but TensorFlow in it."""
-    write_saved_model(network, request.out / SAVED_MODEL_FOLDER)
-    return {}
-
-
 def write_saved_model(network: ConstantFunction, folder: Path) -> None:
     """Write a function whose weights are constants.
 
@@ -148,7 +129,7 @@ def write_saved_model(network: ConstantFunction, folder: Path) -> None:
         return dict(zip(network.outputs, network.function(images)))
 
     module = tf.Module()
-    module.network = concrete(answers, Taken(network.input, tuple(taken.shape), taken.dtype.name))
+    module.network = concrete(answers, tf.TensorSpec(taken.shape, taken.dtype, network.input))
     tf.saved_model.save(module, str(folder), signatures={SIGNATURE: module.network})
     (folder / _FINGERPRINT).unlink(missing_ok=True)
 
@@ -169,15 +150,15 @@ def saved_model_source(request: Request) -> TensorflowSource:
         answers: Mapping[str, tf.Tensor] = loaded.signatures[SIGNATURE](**{name: images})
         return answers
 
-    shape = tuple(spec.shape) if spec.shape.rank is not None else ()
-    return classifier(network, Taken(name, shape, spec.dtype.name), request)
+    shape = spec.shape if spec.shape.rank is not None else ()
+    return classifier(network, tf.TensorSpec(shape, spec.dtype, name), request)
 
 
 def _loaded(request: Request) -> Any:  # noqa: ANN401 (TensorFlow has no types here)
     try:
         loaded = tf.saved_model.load(str(request.source))
     except (OSError, ValueError, tf.errors.OpError) as error:
-        words = str(error).strip().partition("\n")[0]
+        words = first_line(error)
         raise DataError(f"{request.source} cannot be loaded as a SavedModel: {words}") from error
     if SIGNATURE not in loaded.signatures:
         known = ", ".join(loaded.signatures) or "none at all"
@@ -188,7 +169,7 @@ def _loaded(request: Request) -> Any:  # noqa: ANN401 (TensorFlow has no types h
 LITERT_FILE = "network.tflite"
 
 
-def write_for_litert(network: ConstantFunction, request: Request) -> dict[str, str]:
+def write_for_litert(network: ConstantFunction, request: Request) -> None:
     """Write the network; its inputs and outputs stay as they are whatever is inside."""
     with tempfile.TemporaryDirectory(dir=request.out) as temporary:
         folder = Path(temporary) / "saved"
@@ -199,7 +180,6 @@ def write_for_litert(network: ConstantFunction, request: Request) -> dict[str, s
         )
         _ask_for(converter, request, network.input)
         (request.out / LITERT_FILE).write_bytes(converter.convert())
-    return {}
 
 
 def _ask_for(converter: Any, request: Request, name: str) -> None:  # noqa: ANN401 (no types here)
@@ -212,9 +192,6 @@ def _ask_for(converter: Any, request: Request, name: str) -> None:  # noqa: ANN4
         if request.images is None:
             raise TaskError("images: must be given, because int8 is calibrated with them")
         images = np.load(request.images, allow_pickle=False)
-        converter.representative_dataset = lambda: _samples(images, name)
-
-
-def _samples(images: np.ndarray, name: str) -> Iterator[tuple[str, dict[str, np.ndarray]]]:
-    for number in range(len(images)):
-        yield SIGNATURE, {name: images[number : number + 1]}
+        converter.representative_dataset = lambda: (
+            (SIGNATURE, {name: images[number : number + 1]}) for number in range(len(images))
+        )

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 GENERATED = "generated"
 """The data set, and the source, of images that were never photographed."""
 
+IMAGES_FILE = "images.npy"
+LABELS_FILE = "labels.npy"
+CARD_FILE = "card.json"
+"""Written last: a folder without it is not prepared."""
+
 
 @dataclass(frozen=True)
 class Card:

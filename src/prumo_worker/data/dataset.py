@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from prumo_worker.data import CATALOG, GENERATED
-from prumo_worker.data.prepared import PreparedImages, read_prepared
+from prumo_worker.data import CARD_FILE, CATALOG, GENERATED, IMAGES_FILE, LABELS_FILE
 from prumo_worker.task import DataError
 
 _CELLS = 4
 _CHUNK = 256
+_CHUNK_BYTES = 1 << 24
 
 
 def generated_images(
@@ -61,8 +64,8 @@ class Dataset:
     classes: int
     source: str
     """`generated`, or the path that the images came from."""
-    prepared: PreparedImages | None = None
-    """Where the images lie on disk, when they do."""
+    content: str = ""
+    """A hash of the files that the images came from; none for generated ones."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -70,14 +73,36 @@ class Dataset:
         channels, height, width = self.images.shape[1:]
         return int(channels), int(height), int(width)
 
-    @property
-    def content(self) -> str:
-        """A hash of the files that the images came from; none for generated ones."""
-        return self.prepared.content if self.prepared else ""
-
     def arranged(self, layout: str) -> np.ndarray:
         """All images in the order that `layout` names."""
-        return self.prepared.arranged(layout) if self.prepared else arranged(self.images, layout)
+        return arranged(self.images, layout)
+
+
+@dataclass(frozen=True)
+class PreparedDataset(Dataset):
+    """A folder of plain arrays that every framework maps into its memory, read when touched."""
+
+    folder: Path = Path()
+
+    def arranged(self, layout: str) -> np.ndarray:
+        """The images in the order that `layout` names, from a file beside the first.
+
+        Whoever needs it first writes it, before any clock runs; memory stays small. Where nothing
+        can be written, the images are arranged in memory.
+        """
+        order = ["NCHW".index(axis) for axis in layout]
+        turned = self.images.transpose(order)
+        if turned.flags.c_contiguous:
+            return turned
+        file = self.folder / f"images-{layout.lower()}.npy"
+        there = _arranged_before(file, turned.shape)
+        if there is None:
+            try:
+                _write_arranged(file, self.images, order)
+            except OSError:
+                return np.ascontiguousarray(turned)
+            there = _mapped(file)
+        return there
 
 
 def arranged(images: np.ndarray, layout: str) -> np.ndarray:
@@ -116,14 +141,72 @@ def open_dataset(  # noqa: PLR0913 (each is a choice of its own)
 
 
 def _prepared(folder: Path, image_size: int | None, images: int | None) -> Dataset:
-    found = read_prepared(folder)
-    there = found.images.shape
-    if (image_size or there[2]) != there[2] or (images or len(found.labels)) != len(found.labels):
+    """Open a prepared folder; nothing is read yet but its card and labels."""
+    try:
+        card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{folder}: is not a prepared data set: {error}") from error
+    pictures = _mapped(folder / IMAGES_FILE)
+    labels = np.asarray(_mapped(folder / LABELS_FILE)).astype(np.int64)
+    if list(pictures.shape) != [card["images"], *card["shape"]] or len(labels) != len(pictures):
+        raise DataError(f"{folder}: its arrays are not those of its {CARD_FILE}")
+    count, size = len(labels), pictures.shape[2]
+    if (image_size or size, images or count) != (size, count):
         raise DataError(
-            f"{folder}: holds {there[0]} images of {there[2]} pixels; "
+            f"{folder}: holds {count} images of {size} pixels; "
             f"{images or 'all'} of {image_size} were asked for"
         )
-    return Dataset(found.images, found.labels, found.classes, found.source, found)
+    facts = (card["classes"], card["source"], card["content"])
+    return PreparedDataset(pictures, labels, *facts, folder)
+
+
+def _mapped(file: Path) -> np.ndarray:
+    try:
+        _read_ahead(file)
+        # A plain array on the mapped bytes: the subclass would follow into every batch.
+        return np.asarray(np.load(file, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file}: cannot be read: {error}") from error
+
+
+def _read_ahead(file: Path) -> None:
+    """Ask for the file to be in memory when training starts, as far as there is room."""
+    if hasattr(os, "posix_fadvise"):
+        descriptor = os.open(file, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_WILLNEED)
+        finally:
+            os.close(descriptor)
+
+
+def _arranged_before(file: Path, shape: tuple[int, ...]) -> np.ndarray | None:
+    """The images as an earlier run arranged them, if they are those of the card."""
+    if not file.exists():
+        return None
+    with suppress(DataError):
+        images = _mapped(file)
+        if images.shape == shape and images.dtype == np.uint8:
+            return images
+    return None
+
+
+def _write_arranged(file: Path, images: np.ndarray, order: list[int]) -> None:
+    """Write beside the file and rename, so that two workers at once do no harm."""
+    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    shape = tuple(images.shape[axis] for axis in order)
+    step = max(1, _CHUNK_BYTES // max(1, images[:1].nbytes))
+    try:
+        with beside.open("wb") as stream:
+            header = {"descr": "|u1", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
+            for start in range(0, len(images), step):
+                stream.write(images[start : start + step].transpose(order).tobytes())
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(file)
+    finally:
+        if beside.exists():
+            beside.unlink()
 
 
 Batch = tuple[np.ndarray, np.ndarray]

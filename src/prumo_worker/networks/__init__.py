@@ -11,9 +11,8 @@ from typing import Any
 
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.definition import read_layers
-from prumo_worker.networks.layer import NetworkError, describe
 from prumo_worker.networks.network import Network, assemble
-from prumo_worker.networks.operation import hint
+from prumo_worker.networks.operation import NetworkError, describe, hint
 
 __all__ = ["NAMES", "Network", "NetworkError", "network"]
 
@@ -38,21 +37,16 @@ def network(
         raise NetworkError(f"{name}: needs at least one class, not {classes}")
     image = (channels, image_size, image_size)
     if definition is not None:
-        return _checked(assemble(name, image, read_layers(definition, classes)), classes)
+        built = assemble(name, image, read_layers(definition, classes))
+        last = built.nodes[-1]
+        if last.output_shape != (classes,):
+            raise NetworkError(
+                f"{name}: layer {last.name}: the last layer gives a score for each of the "
+                f"{classes} classes, as `outputs: classes` does; this one gives "
+                f"{describe(last.output_shape)}",
+                len(built.nodes) - 1,
+            )
+        return built
     if name not in CATALOG:
         raise NetworkError(f"no network is named {name!r}; {hint(name, NAMES)}")
     return assemble(name, image, CATALOG[name].layers(classes))
-
-
-def _checked(built: Network, classes: int) -> Network:
-    """Refuse a network of the user's own that does not end in a score for each class."""
-    position = len(built.nodes) - 1
-    last = built.nodes[position]
-    if last.output_shape != (classes,):
-        raise NetworkError(
-            f"{built.name}: layer {last.name}: the last layer gives a score for each of the "
-            f"{classes} classes, as `outputs: classes` does; this one gives "
-            f"{describe(last.output_shape)}",
-            position,
-        )
-    return built

@@ -57,33 +57,29 @@ class Entry:
 
     layers: Callable[[int], Iterable[Layer]]
     """Its layers for so many classes."""
-    summary: str
     image_size: int
     classes: int
     channels: int = 3
 
-
-def _entry(
-    layers: Callable[[int], Iterable[Layer]], image_size: int, classes: int, channels: int = 3
-) -> Entry:
-    """The first line of a network's docstring is its summary."""
-    summary = (layers.__doc__ or "").partition("\n")[0].rstrip(".")
-    return Entry(layers, summary, image_size, classes, channels)
+    @property
+    def summary(self) -> str:
+        """The first line of the network's docstring."""
+        return (self.layers.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 CATALOG = {
-    "rede1": _entry(rede1, 32, 10),
-    "rede2": _entry(rede2, 32, 10),
-    "lenet5": _entry(lenet5, 28, 10, channels=1),
-    "alexnet": _entry(alexnet, 227, 1000),
-    "googlenet": _entry(googlenet, 224, 1000),
-    "googlenet_aux": _entry(googlenet_aux, 224, 1000),
-    "vgg16": _entry(vgg16, 224, 1000),
-    "vgg19": _entry(vgg19, 224, 1000),
-    "resnet18": _entry(resnet18, 224, 1000),
-    "resnet50": _entry(resnet50, 224, 1000),
-    "mobilenet": _entry(mobilenet, 224, 1000),
-    "inception_v3": _entry(inception_v3, 299, 1000),
-    "dr_mobilenet": _entry(dr_mobilenet, 224, 5),
-    "dr_vgg19": _entry(dr_vgg19, 224, 5),
+    "rede1": Entry(rede1, 32, 10),
+    "rede2": Entry(rede2, 32, 10),
+    "lenet5": Entry(lenet5, 28, 10, channels=1),
+    "alexnet": Entry(alexnet, 227, 1000),
+    "googlenet": Entry(googlenet, 224, 1000),
+    "googlenet_aux": Entry(googlenet_aux, 224, 1000),
+    "vgg16": Entry(vgg16, 224, 1000),
+    "vgg19": Entry(vgg19, 224, 1000),
+    "resnet18": Entry(resnet18, 224, 1000),
+    "resnet50": Entry(resnet50, 224, 1000),
+    "mobilenet": Entry(mobilenet, 224, 1000),
+    "inception_v3": Entry(inception_v3, 299, 1000),
+    "dr_mobilenet": Entry(dr_mobilenet, 224, 5),
+    "dr_vgg19": Entry(dr_vgg19, 224, 5),
 }

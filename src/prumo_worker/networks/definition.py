@@ -7,17 +7,13 @@ A layer is a mapping with its `name`, its `operation` and the settings of that; 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from prumo_worker.networks.layer import OPERATIONS, NetworkError, Operation
-from prumo_worker.networks.network import Layer
-from prumo_worker.networks.operation import hint, not_negative
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from prumo_worker.networks.network import Network
+from prumo_worker.networks.layer import OPERATIONS
+from prumo_worker.networks.network import Layer, Network
+from prumo_worker.networks.operation import NetworkError, Operation, hint, not_negative
 
 CLASSES = "classes"
 
@@ -44,9 +40,9 @@ def layer_document(layer: Layer) -> dict[str, Any]:
 
 def network_documents(network: Network) -> list[dict[str, Any]]:
     """The definition of a network that is already made, for its very number of classes."""
-    weights = {head.layer: head.weight for head in network.auxiliary}
+    heads = network.auxiliary
     return [
-        layer_document(Layer(node.name, node.operation, node.inputs, weights.get(node.name, 0.0)))
+        layer_document(Layer(node.name, node.operation, node.inputs, heads.get(node.name, 0.0)))
         for node in network.nodes
     ]
 

@@ -11,16 +11,14 @@ from prumo_worker.networks.layer import (
     Convolution,
     Dense,
     Dropout,
-    Extent,
     Flatten,
     GlobalAveragePooling,
     LocalResponseNormalization,
     MaxPooling,
-    Operation,
     Rectifier,
-    pair,
 )
 from prumo_worker.networks.network import Layer
+from prumo_worker.networks.operation import Extent, Operation, pair
 
 _NORM = LocalResponseNormalization(size=5, alpha=1e-4, beta=0.75)
 _POOL = MaxPooling(kernel=3, stride=2, ceil=True)

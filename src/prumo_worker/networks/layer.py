@@ -20,6 +20,10 @@ from prumo_worker.networks.operation import (
 )
 
 
+def _with_bias(weight: Shape, *, bias: bool) -> dict[str, Shape]:
+    return {"weight": weight, "bias": weight[:1]} if bias else {"weight": weight}
+
+
 @dataclass(frozen=True)
 class Dense(Operation):
     """A fully connected layer."""
@@ -37,10 +41,7 @@ class Dense(Operation):
 
     def weight_shapes(self, *inputs: Shape) -> dict[str, Shape]:
         """Weights as (outputs, inputs)."""
-        shapes: dict[str, Shape] = {"weight": (self.outputs, features(inputs))}
-        if self.bias:
-            shapes["bias"] = (self.outputs,)
-        return shapes
+        return _with_bias((self.outputs, features(inputs)), bias=self.bias)
 
     def multiply_accumulates(self, *inputs: Shape) -> int:
         """One for each weight."""
@@ -167,14 +168,13 @@ class BatchNormalization(Operation):
 
     def weight_shapes(self, *inputs: Shape) -> dict[str, Shape]:
         """The learned deviation and mean of each channel."""
-        channels = image(inputs)[0]
-        bias: dict[str, Shape] = {"bias": (channels,)}
-        return {"weight": (channels,), **bias} if self.scale else bias
+        channels = image(inputs)[:1]
+        return {"weight": channels, "bias": channels} if self.scale else {"bias": channels}
 
     def state_shapes(self, *inputs: Shape) -> dict[str, Shape]:
         """The running averages of each channel."""
-        channels = image(inputs)[0]
-        return {"mean": (channels,), "variance": (channels,)}
+        channels = image(inputs)[:1]
+        return {"mean": channels, "variance": channels}
 
 
 def places(
@@ -227,21 +227,13 @@ class Convolution(Operation):
 
     def weight_shapes(self, *inputs: Shape) -> dict[str, Shape]:
         """Weights as (outputs, inputs of a group, height, width)."""
-        channels = image(inputs)[0]
-        shapes: dict[str, Shape] = {
-            "weight": (self.outputs, channels // self.groups, *pair(self.kernel))
-        }
-        if self.bias:
-            shapes["bias"] = (self.outputs,)
-        return shapes
+        channels = image(inputs)[0] // self.groups
+        return _with_bias((self.outputs, channels, *pair(self.kernel)), bias=self.bias)
 
     def multiply_accumulates(self, *inputs: Shape) -> int:
         """One kernel volume for each output element."""
-        channels = image(inputs)[0]
-        outputs, height, width = self.output_shape(*inputs)
-        kernel_height, kernel_width = pair(self.kernel)
-        volume = channels // self.groups * kernel_height * kernel_width
-        return outputs * height * width * volume
+        volume = image(inputs)[0] // self.groups * prod(pair(self.kernel))
+        return prod(self.output_shape(*inputs)) * volume
 
 
 @dataclass(frozen=True)
@@ -315,11 +307,10 @@ Margin = tuple[int, int]
 
 def margins(pooling: Pooling, image: Shape) -> tuple[Margin, Margin]:
     """Cells that the windows reach above and below, left and right of the image."""
-    down, across = (
-        _margin(pooling, size, places)
-        for size, places in zip(image[1:], pooling.output_shape(image)[1:])
-    )
-    return down, across
+    before = pooling.padding
+    reaches = [(n - 1) * pooling.stride + pooling.kernel for n in pooling.output_shape(image)[1:]]
+    down, across = (max(reach - before - size, 0) for reach, size in zip(reaches, image[1:]))
+    return (before, down), (before, across)
 
 
 def cells_inside(pooling: Pooling, image: Shape) -> tuple[list[int], list[int]]:
@@ -337,40 +328,10 @@ def rounded_up(pooling: Pooling, image: Shape) -> tuple[int, ...]:
     return tuple(-(-room // pooling.stride) + 1 for room in rooms)
 
 
-def _margin(pooling: Pooling, size: int, places: int) -> Margin:
-    reach = (places - 1) * pooling.stride + pooling.kernel
-    return pooling.padding, max(reach - pooling.padding - size, 0)
-
-
 def _cells(pooling: Pooling, size: int, place: int) -> int:
     begin = place * pooling.stride - pooling.padding
     return min(begin + pooling.kernel, size) - max(begin, 0)
 
-
-__all__ = [
-    "OPERATIONS",
-    "Add",
-    "AveragePooling",
-    "BatchNormalization",
-    "ClippedRectifier",
-    "Concatenate",
-    "Convolution",
-    "Dense",
-    "Dropout",
-    "Extent",
-    "Flatten",
-    "GlobalAveragePooling",
-    "LocalResponseNormalization",
-    "MaxPooling",
-    "NetworkError",
-    "Operation",
-    "Padding",
-    "Rectifier",
-    "Shape",
-    "Tanh",
-    "describe",
-    "pair",
-]
 
 OPERATIONS: tuple[type[Operation], ...] = (
     Convolution,

@@ -7,8 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from prumo_worker.networks.layer import NetworkError, Operation, Shape, describe
-from prumo_worker.networks.operation import hint, not_negative
+from prumo_worker.networks.operation import (
+    NetworkError,
+    Operation,
+    Shape,
+    describe,
+    hint,
+    not_negative,
+)
 
 IMAGE = "image"
 """The name under which a layer takes the network's own input."""
@@ -65,21 +71,19 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Auxiliary:
-    """A further head of class scores, whose loss is added to that of the network."""
-
-    layer: str
-    weight: float
-
-
-@dataclass(frozen=True)
 class Network:
     """Nodes in an order in which they can be computed; the last one gives the class scores."""
 
     name: str
     input_shape: Shape
     nodes: tuple[Node, ...]
-    auxiliary: tuple[Auxiliary, ...] = ()
+    auxiliary: dict[str, float]
+    """Further heads of class scores, and the weights of their losses in the sum."""
+
+    @property
+    def heads(self) -> dict[str, float]:
+        """What gives class scores, the main layer first, and the weights of their losses."""
+        return {self.nodes[-1].name: 1.0, **self.auxiliary}
 
     @property
     def classes(self) -> int:
@@ -123,7 +127,7 @@ def assemble(name: str, input_shape: Shape, layers: Iterable[Layer]) -> Network:
             raise NetworkError(f"{place}: {error}", position) from None
         nodes.append(node)
         shapes[node.name] = node.output_shape
-    heads = tuple(Auxiliary(layer.name, layer.auxiliary) for layer in written if layer.auxiliary)
+    heads = {layer.name: layer.auxiliary for layer in written if layer.auxiliary}
     network = Network(name, input_shape, tuple(nodes), heads)
     _check_outputs(network)
     return network
@@ -159,19 +163,18 @@ def _missing(name: str, shapes: dict[str, Shape], written: tuple[Layer, ...]) ->
 def _check_outputs(network: Network) -> None:
     """Every layer leads to scores: frameworks differ in what they do with one that does not."""
     scores = network.nodes[-1]
-    heads = {head.layer for head in network.auxiliary}
-    if scores.name in heads:
+    if scores.name in network.auxiliary:
         raise NetworkError(
             f"{network.name}: layer {scores.name}: the last layer gives the scores and is no "
             "further head: leave out its `auxiliary`",
             len(network.nodes) - 1,
         )
-    used = {scores.name, *heads}.union(*(node.inputs for node in network.nodes))
+    used = set(network.heads).union(*(node.inputs for node in network.nodes))
     for position, node in enumerate(network.nodes):
         place = f"{network.name}: layer {node.name}"
         if node.name not in used:
             raise NetworkError(f"{place}: nothing takes its output", position)
-        if node.name in heads and node.output_shape != scores.output_shape:
+        if node.name in network.auxiliary and node.output_shape != scores.output_shape:
             raise NetworkError(
                 f"{place}: a head gives {describe(scores.output_shape)} scores as "
                 f"{scores.name} does, not {describe(node.output_shape)}",

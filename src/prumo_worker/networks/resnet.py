@@ -36,7 +36,13 @@ def resnet_layers(blocks: Sequence[int], classes: int, *, bottleneck: bool) -> I
         for position in range(1, count + 1):
             name = f"stage{stage}_{position}"
             stride = 2 if stage > 1 and position == 1 else 1
-            convolutions = _bottleneck(width, stride) if bottleneck else _plain(width, stride)
+            # Outputs, kernel and stride of one after the other.
+            narrow = ((width, 1, 1), (width, 3, stride), (outputs, 1, 1))
+            steps = narrow if bottleneck else ((width, 3, stride), (width, 3, 1))
+            convolutions = [
+                Convolution(number, kernel, stride=pace, padding=kernel // 2, bias=False)
+                for number, kernel, pace in steps
+            ]
             yield from _residual(name, source, convolutions)
             shortcut = source
             if stride > 1 or channels != outputs:
@@ -59,21 +65,6 @@ def _residual(name: str, source: str, convolutions: Sequence[Convolution]) -> It
             yield Layer(f"{name}_relu{number}", Rectifier())
 
 
-def _plain(width: int, stride: int) -> list[Convolution]:
-    return [
-        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
-        Convolution(width, kernel=3, padding=1, bias=False),
-    ]
-
-
-def _bottleneck(width: int, stride: int) -> list[Convolution]:
-    return [
-        Convolution(width, kernel=1, bias=False),
-        Convolution(width, kernel=3, stride=stride, padding=1, bias=False),
-        Convolution(width * _EXPANSION, kernel=1, bias=False),
-    ]
-
-
 def _normalised(
     name: str, convolution: Convolution, inputs: tuple[str, ...] = ()
 ) -> Iterator[Layer]:
@@ -84,8 +75,7 @@ def _normalised(
 def resnet18(classes: int) -> Iterator[Layer]:
     """ResNet-18, two 3x3 convolutions in each of eight blocks.
 
-    Eight blocks of two convolutions. As in torchvision: 11,689,512 trained parameters with 1000
-    classes.
+    As in torchvision: 11,689,512 trained parameters with 1000 classes.
     """
     return resnet_layers((2, 2, 2, 2), classes, bottleneck=False)
 
@@ -93,7 +83,6 @@ def resnet18(classes: int) -> Iterator[Layer]:
 def resnet50(classes: int) -> Iterator[Layer]:
     """ResNet-50, a bottleneck of three convolutions in each of sixteen blocks.
 
-    Sixteen bottlenecks of three convolutions. As in torchvision: 25,557,032 trained parameters with
-    1000 classes.
+    As in torchvision: 25,557,032 trained parameters with 1000 classes.
     """
     return resnet_layers((3, 4, 6, 3), classes, bottleneck=True)

@@ -9,6 +9,7 @@ the layout of frameworks that keep the channels of an image last.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod, sqrt
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -19,10 +20,8 @@ from prumo_worker.networks.layer import Convolution, Dense, Flatten
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from prumo_worker.networks.layer import Shape
     from prumo_worker.networks.network import Network
+    from prumo_worker.networks.operation import Shape
 
 
 _CHUNK = 1 << 20
@@ -42,10 +41,8 @@ def initial_weights(network: Network, seed: int) -> dict[str, np.ndarray]:
             name = f"{node.name}.{part}"
             if len(shape) > 1:
                 weights[name] = _he_normal(shape, seed, name)
-            elif part in _ONES:
-                weights[name] = np.ones(shape, dtype=np.float32)
             else:
-                weights[name] = np.zeros(shape, dtype=np.float32)
+                weights[name] = np.full(shape, part in _ONES, dtype=np.float32)
     return weights
 
 

@@ -13,8 +13,9 @@ from typing import IO, Callable
 
 import numpy as np
 
+from prumo_worker.conversion.facts import OUTPUT
 from prumo_worker.predictor import Frame, read_frame, write_frame
-from prumo_worker.task import DataError, kind_of
+from prumo_worker.task import DataError, kind_of, typed_line
 
 Compute = Callable[[np.ndarray], "dict[str, np.ndarray]"]
 _USUAL = "serving_default"
@@ -56,10 +57,9 @@ def load_saved_model(path: Path, threads: int) -> Network:
 
 def load_pytorch_export(path: Path, threads: int) -> Network:
     """Load the graph; what in the file PyTorch would unpickle is never run."""
-    # Not every environment has it.
-    import torch  # noqa: PLC0415
-
-    from prumo_worker.conversion.pytorch_conversion import OUTPUT  # noqa: PLC0415
+    # Before the import, in case a pickle was overlooked: none is ever run.
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
+    import torch  # noqa: PLC0415 (not every environment has it)
 
     torch.set_num_threads(threads)
     torch.set_num_interop_threads(1)
@@ -91,31 +91,20 @@ def main(arguments: list[str]) -> int:
         network: Network = LOADERS[framework](Path(path), int(threads))
     except Exception as error:  # noqa: BLE001 (whatever it is, the controller must hear of it)
         kind = "unavailable" if isinstance(error, ModuleNotFoundError) else kind_of(error)
-        write_frame(outgoing, Frame({"failed": kind, "message": _words(error)}))
+        write_frame(outgoing, Frame({"failed": kind, "message": typed_line(error)}))
         return 1
-    about = {
-        "inputs": network.inputs,
-        "outputs": network.outputs,
-        "batch_size": network.batch_size,
-    }
+    about = {name: getattr(network, name) for name in ("inputs", "outputs", "batch_size")}
     write_frame(outgoing, Frame(about))
-    _answer_all(network, incoming, outgoing)
-    return 0
-
-
-def _answer_all(network: Network, incoming: IO[bytes], outgoing: IO[bytes]) -> None:
-    while True:
-        asked = read_frame(incoming)
-        if asked is None:
-            return
+    while (asked := read_frame(incoming)) is not None:
         write_frame(outgoing, _answer(network, asked))
+    return 0
 
 
 def _answer(network: Network, asked: Frame) -> Frame:
     try:
         values = network.compute(asked.arrays["batch"])
     except Exception as error:  # noqa: BLE001 (one bad batch must not end the process)
-        return Frame({"failed": kind_of(error), "message": _words(error)})
+        return Frame({"failed": kind_of(error), "message": typed_line(error)})
     return Frame({}, {name: values[name] for name in asked.document["outputs"]})
 
 
@@ -128,11 +117,6 @@ def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
     os.dup2(nothing, 0)
     os.close(nothing)
     return incoming, outgoing
-
-
-def _words(error: Exception) -> str:
-    first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 if __name__ == "__main__":

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -24,27 +27,56 @@ from prumo_worker.retina.network import (
     scores_network,
     whole_network,
 )
-from prumo_worker.retina.photographs import judged_batches, training_batches
-from prumo_worker.retina.strategy import processor
+from prumo_worker.retina.photographs import Photographs, judged_batches, training_batches
+from prumo_worker.retina.strategy import Placement, processor
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from prumo_worker.journal import Journal
     from prumo_worker.retina.backbones import Backbone
-    from prumo_worker.retina.photographs import Photographs
     from prumo_worker.retina.recipe import RetinaRecipe
-    from prumo_worker.retina.strategy import Placement
 
 
-class FineTuning:
-    """One network; every training begins with the weights that it had at first."""
+class Approach(ABC):
+    """How a network comes to its weights, once the photographs are chosen."""
 
     def __init__(self, recipe: RetinaRecipe, placement: Placement, backbone: Backbone) -> None:
         self.backbone = backbone
         self._recipe = recipe
         self._placement = placement
+
+    @property
+    @abstractmethod
+    def parameters(self) -> int:
+        """The numbers of the whole network."""
+
+    def prepare(self, sets: Sequence[Photographs]) -> float:
+        """Compute once what all trainings share, if anything; the seconds that it took."""
+        del sets
+        return 0.0
+
+    @abstractmethod
+    def learner(self, training: Photographs) -> Learner:
+        """A new network, ready to be trained on these photographs."""
+
+    @abstractmethod
+    def batches(self, training: Photographs, epoch: int) -> Any:  # noqa: ANN401 (TensorFlow's own)
+        """Inputs and classes of one epoch, in pairs."""
+
+    @abstractmethod
+    def scores(self, learner: Learner, photographs: Photographs) -> np.ndarray:
+        """Of photographs that are only looked at, in their order."""
+
+    @abstractmethod
+    def whole_network(self, learner: Learner, training: Photographs) -> keras.Model:
+        """From pixels to probabilities, with what was learnt from these photographs."""
+
+
+class FineTuning(Approach):
+    """One network; every training begins with the weights that it had at first."""
+
+    def __init__(self, recipe: RetinaRecipe, placement: Placement, backbone: Backbone) -> None:
+        super().__init__(recipe, placement, backbone)
         with placement.strategy.scope():
             self._network = whole_network(backbone, recipe)
         choose_trained_layers(backbone, recipe.trained_layers)
@@ -55,11 +87,6 @@ class FineTuning:
         """See `Approach`."""
         return int(self._network.count_params())
 
-    def prepare(self, sets: Sequence[Photographs]) -> float:
-        """Nothing is shared: each training sees the photographs anew."""
-        del sets
-        return 0.0
-
     def learner(self, training: Photographs) -> Learner:
         """See `Approach`."""
         count, batch_size = len(training.names), self._recipe.batch_size
@@ -69,18 +96,14 @@ class FineTuning:
                 f"{self._placement.device} needs"
             )
         self._network.set_weights(self._first)
-        return Learner(
-            scores_network(self._network),
-            self._recipe,
-            self._placement,
-            training.grades,
-            self._batches(training, epoch=0).element_spec,
-        )
+        network, spec = scores_network(self._network), self.batches(training, 0).element_spec
+        return Learner(network, self._recipe, self._placement, training.grades, spec)
 
-    def batches(self, training: Photographs, epoch: int) -> Iterable[tuple[Any, Any]]:
+    def batches(self, training: Photographs, epoch: int) -> Any:  # noqa: ANN401 (TensorFlow's own)
         """See `Approach`."""
-        batches: Iterable[tuple[Any, Any]] = self._batches(training, epoch)
-        return batches
+        whole_only = self._placement.needs_whole_batches
+        batches = training_batches(training, self._recipe, epoch, whole_only=whole_only)
+        return self._placement.distributed(batches)
 
     def scores(self, learner: Learner, photographs: Photographs) -> np.ndarray:
         """See `Approach`."""
@@ -91,11 +114,6 @@ class FineTuning:
         """The learner's layers are this network's own."""
         del learner, training
         return self._network
-
-    def _batches(self, training: Photographs, epoch: int) -> Any:  # noqa: ANN401 (TensorFlow's own)
-        whole_only = self._placement.needs_whole_batches
-        batches = training_batches(training, self._recipe, epoch, whole_only=whole_only)
-        return self._placement.distributed(batches)
 
 
 def choose_trained_layers(backbone: Backbone, count: int) -> None:
@@ -122,18 +140,25 @@ class FeatureStore:
     def __init__(self, folder: str | None, key: str) -> None:
         self._path = Path(folder) / f"{key}.npz" if folder else None
         self._rows: dict[str, np.ndarray] = {}
-        if self._path:
-            self._rows = _read(self._path)
+        # A damaged file counts as none.
+        with suppress(OSError, ValueError, KeyError, EOFError, BadZipFile):
+            if self._path:
+                with np.load(self._path, allow_pickle=False) as kept:
+                    self._rows = dict(zip(kept["digests"].tolist(), kept["features"]))
 
-    def lacks(self, digests: Sequence[str]) -> list[str]:
-        """Those that must be computed, each once."""
-        return [digest for digest in dict.fromkeys(digests) if digest not in self._rows]
+    def lacks(self, digests: Sequence[str]) -> bool:
+        """Whether any of these must be computed."""
+        return not self._rows.keys() >= set(digests)
 
     def add(self, digests: Sequence[str], features: np.ndarray) -> None:
         """Keep the features of these photographs too; on disk they are whole or as before."""
         self._rows.update(zip(digests, features))
         if self._path:
-            _write(self._path, self._rows)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            beside = self._path.with_name(f".{os.getpid()}.{self._path.name}")
+            rows = np.stack(list(self._rows.values()))
+            np.savez(beside, digests=np.array(list(self._rows)), features=rows)
+            beside.replace(self._path)
 
     def features(self, digests: Sequence[str]) -> np.ndarray:
         """One row of float32 for each photograph."""
@@ -151,30 +176,13 @@ def feature_key(backbone: Backbone, recipe: RetinaRecipe) -> str:
     return f"{recipe.network}-{recipe.image_size}-{digest.hexdigest()[:_DIGITS]}"
 
 
-def _read(path: Path) -> dict[str, np.ndarray]:
-    """What an earlier training kept; nothing where there is no file or it is damaged."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return dict(zip(kept["digests"].tolist(), kept["features"]))
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
-        return {}
-
-
-def _write(path: Path, rows: dict[str, np.ndarray]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{os.getpid()}.{path.name}")
-    digests, features = np.array(list(rows)), np.stack(list(rows.values()))
-    np.savez(beside, digests=digests, features=features)
-    beside.replace(path)
-
-
 AS_IT_IS, MIRRORED = "", "-mirrored"
 _VIEW_WORDS = {AS_IT_IS: "as they are", MIRRORED: "mirrored"}
 # Sums in another order differ in the last digits; in half precision by more.
 _TOLERANCE = 1e-3
 
 
-class FrozenBackbone:
+class FrozenBackbone(Approach):
     """Features come from all devices; the head is small, and trained on all of them at once.
 
     Chance cannot change photographs that are seen once. What stands for it is the mirrored
@@ -191,9 +199,7 @@ class FrozenBackbone:
     ) -> None:
         if backbone.weights == "scratch":
             raise TaskError("frozen: a backbone without weights has nothing to tell; train it")
-        self.backbone = backbone
-        self._recipe = recipe
-        self._placement = placement
+        super().__init__(recipe, placement, backbone)
         self._journal = journal
         self._views = (AS_IT_IS, MIRRORED) if recipe.augment else (AS_IT_IS,)
         key = feature_key(backbone, recipe)
@@ -245,7 +251,7 @@ class FrozenBackbone:
             network = head_network(len(scale.mean), self._recipe, scale)
         return Learner(network, self._recipe, self._processor, training.grades)
 
-    def batches(self, training: Photographs, epoch: int) -> Iterable[tuple[Any, Any]]:
+    def batches(self, training: Photographs, epoch: int) -> Any:  # noqa: ANN401 (TensorFlow's own)
         """All at once, so that every epoch is a step straight towards the least loss."""
         del epoch
         classes = np.tile(classes_of(training.grades, self._recipe.task), len(self._views))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,32 +20,28 @@ class Course:
 
     learning_rate: float
     """Of the next epoch."""
-    first_rate: float
+    first_rate: float = 0.0
     epochs: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int = 0
     best_loss: float = float("inf")
     lowest_watched: float = float("inf")
     epochs_on_plateau: int = 0
 
+    def __post_init__(self) -> None:
+        self.first_rate = self.first_rate or self.learning_rate
+
     @property
     def epoch(self) -> int:
         """The last one that ended; 0 before the first."""
         return len(self.epochs)
 
-    @property
-    def seconds(self) -> float:
-        """Of all epochs, also those before the training was stopped."""
-        return sum(epoch["seconds"] for epoch in self.epochs)
-
     def advance(
         self, epoch: dict[str, float], judged_loss: float | None, watched_loss: float
     ) -> bool:
-        """Take in an epoch that ended; whether its network is the best so far.
+        """Take in the figures of an epoch that ended; whether its network is the best so far.
 
-        Args:
-            epoch: its figures, as they go into the history.
-            judged_loss: decides which epoch is the best; without one it is the last.
-            watched_loss: decides when the learning rate falls.
+        The judged loss decides on the best epoch, which is the last without one; the watched loss
+        on when the learning rate falls.
         """
         self.epochs.append(epoch)
         if watched_loss < self.lowest_watched - _LEAST_GAIN:
@@ -75,15 +70,6 @@ class Course:
         if self.epoch >= epochs:
             return True
         return bool(patience) and self.epoch - self.best_epoch >= patience
-
-    def as_json(self) -> dict[str, Any]:
-        """For a checkpoint."""
-        return asdict(self)
-
-
-def begun_course(learning_rate: float) -> Course:
-    """Before the first epoch."""
-    return Course(learning_rate=learning_rate, first_rate=learning_rate)
 
 
 def figures(scores: np.ndarray, grades: np.ndarray) -> dict[str, float]:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
+from pathlib import Path
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile
 
 import numpy as np
 
-from prumo_worker.retina.course import Course, begun_course, figures
+from prumo_worker.journal import Journal, Step, step_rows, summed
+from prumo_worker.retina.course import Course, figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    import keras
-
-    from prumo_worker.journal import Journal
-    from prumo_worker.retina.backbones import Backbone
+    from prumo_worker.retina.approaches import Approach
     from prumo_worker.retina.learner import Batch, Learner
     from prumo_worker.retina.photographs import Photographs
     from prumo_worker.retina.recipe import RetinaRecipe
@@ -82,7 +79,7 @@ class Checkpoint:
         with beside.open("wb") as file:
             arrays = {
                 "fingerprint": np.array(self._fingerprint),
-                "course": np.array(json.dumps(progress.course.as_json())),
+                "course": np.array(json.dumps(asdict(progress.course))),
                 "scores": progress.scores,
                 **_named("memory", progress.memory),
                 **_named("best", progress.best),
@@ -133,16 +130,6 @@ class Fitted:
     warmup_seconds: float
 
 
-class Step(NamedTuple):
-    """What one step took and gave."""
-
-    data_seconds: float
-    compute_seconds: float
-    images: int
-    loss: float
-    right: int
-
-
 class Fitting:
     """Trains the stages of a task one after the other."""
 
@@ -165,7 +152,9 @@ class Fitting:
             learner.recall(progress.memory)
             self._journal.event("resumed", stage=stage.name, epoch=resumed_epoch)
         else:
-            progress = self._begun(learner, stage)
+            judged = 0 if stage.judged is None else len(stage.judged.names)
+            scores: np.ndarray = np.zeros((0, judged, self._recipe.outputs), np.float32)
+            progress = Progress(Course(self._recipe.learning_rate), [], learner.weights(), scores)
         is_over = progress.course.is_over(stage.epochs, stage.patience)
         warmup_seconds = 0.0 if is_over else self._warm_up(learner, stage)
         while not is_over:
@@ -178,11 +167,6 @@ class Fitting:
             learner.load_weights(progress.best)
         return Fitted(progress.course, learner, progress.scores, resumed_epoch, warmup_seconds)
 
-    def _begun(self, learner: Learner, stage: Stage) -> Progress:
-        judged = 0 if stage.judged is None else len(stage.judged.names)
-        scores: np.ndarray = np.zeros((0, judged, self._recipe.outputs), np.float32)
-        return Progress(begun_course(self._recipe.learning_rate), [], learner.weights(), scores)
-
     def _warm_up(self, learner: Learner, stage: Stage) -> float:
         """Rehearse steps and judging, which no figure counts, and forget what was learnt."""
         if not self._warmup_steps:
@@ -190,7 +174,7 @@ class Fitting:
         began = perf_counter()
         memory = learner.memory()
         batches = islice(self._approach.batches(stage.training, 0), self._warmup_steps)
-        self._tell_steps(stage, 0, list(_steps(learner, batches)))
+        self._tell_steps(stage, 0, _trained(learner, batches)[0])
         if stage.judged is not None:
             self._approach.scores(learner, stage.judged)
         learner.recall(memory)
@@ -199,11 +183,11 @@ class Fitting:
     def _advance(self, learner: Learner, stage: Stage, progress: Progress) -> None:
         """Train and judge one epoch, and draw the consequences."""
         course = progress.course
-        learner.learning_rate = course.learning_rate
+        learner.set_learning_rate(course.learning_rate)
         began = perf_counter()
         batches = self._approach.batches(stage.training, course.epoch + 1)
-        steps = list(_steps(learner, batches))
-        epoch = {"learning_rate": course.learning_rate, **_summed(steps)}
+        steps, right = _trained(learner, batches)
+        epoch = {"learning_rate": course.learning_rate, **summed(steps, right)}
         watched, judged = epoch["loss"], None
         if stage.judged is not None:
             scores = self._approach.scores(learner, stage.judged)
@@ -223,65 +207,19 @@ class Fitting:
         )
 
     def _tell_steps(self, stage: Stage, epoch: int, steps: list[Step]) -> None:
-        first = steps[0].data_seconds + steps[0].compute_seconds
-        self.first_step_seconds = self.first_step_seconds or first
-        rows = [
-            {
-                "stage": stage.name,
-                "epoch": epoch,
-                "step": number,
-                "seconds": step.data_seconds + step.compute_seconds,
-                "data_seconds": step.data_seconds,
-                "compute_seconds": step.compute_seconds,
-                "images": step.images,
-                "loss": step.loss,
-            }
-            for number, step in enumerate(steps, start=1)
-        ]
-        self._journal.events("step", rows)
+        self.first_step_seconds = self.first_step_seconds or steps[0].seconds
+        self._journal.events("step", step_rows(steps, stage=stage.name, epoch=epoch))
 
 
-def _steps(learner: Learner, batches: Iterable[Batch]) -> Iterator[Step]:
+def _trained(learner: Learner, batches: Iterable[Batch]) -> tuple[list[Step], int]:
+    """What each step took and gave, and how many photographs were right in all of them."""
+    steps, total = [], 0
     began = perf_counter()
     for batch in batches:
         came = perf_counter()
         loss, right, images = learner.step(batch)
         done = perf_counter()
-        yield Step(came - began, done - came, images, loss, right)
+        steps.append(Step(came - began, done - came, images, loss))
+        total += right
         began = done
-
-
-def _summed(steps: list[Step]) -> dict[str, float]:
-    images = sum(step.images for step in steps)
-    return {
-        "data_seconds": sum(step.data_seconds for step in steps),
-        "compute_seconds": sum(step.compute_seconds for step in steps),
-        "images": images,
-        "loss": sum(step.loss * step.images for step in steps) / images,
-        "accuracy": sum(step.right for step in steps) / images,
-    }
-
-
-class Approach(Protocol):
-    """How a network comes to its weights, once the photographs are chosen."""
-
-    backbone: Backbone
-
-    @property
-    def parameters(self) -> int:
-        """The numbers of the whole network."""
-
-    def prepare(self, sets: Sequence[Photographs]) -> float:
-        """Compute once what all trainings share; the seconds that it took."""
-
-    def learner(self, training: Photographs) -> Learner:
-        """A new network, ready to be trained on these photographs."""
-
-    def batches(self, training: Photographs, epoch: int) -> Iterable[tuple[Any, Any]]:
-        """Inputs and classes of one epoch."""
-
-    def scores(self, learner: Learner, photographs: Photographs) -> np.ndarray:
-        """Of photographs that are only looked at, in their order."""
-
-    def whole_network(self, learner: Learner, training: Photographs) -> keras.Model:
-        """From pixels to probabilities, with what was learnt from these photographs."""
+    return steps, total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -10,13 +11,10 @@ import tensorflow as tf
 
 from prumo_worker.frameworks.tensorflow import memory_errors
 from prumo_worker.retina.network import SCORES_LAYER
-from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.retina.recipe import REFERABLE_FROM, RetinaRecipe
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from prumo_worker.retina.recipe import RetinaRecipe
     from prumo_worker.retina.strategy import Placement
 
 
@@ -25,10 +23,7 @@ REFERRAL = "referral"
 
 def classes_of(grades: np.ndarray, task: str) -> np.ndarray:
     """Referable or not as 1 and 0, or the grades themselves."""
-    classes: np.ndarray = grades
-    if task == REFERRAL:
-        classes = (grades >= REFERABLE_FROM).astype(np.int64)
-    return classes
+    return (grades >= REFERABLE_FROM).astype(np.int64) if task == REFERRAL else grades
 
 
 def class_weights(grades: np.ndarray, recipe: RetinaRecipe) -> np.ndarray:
@@ -144,13 +139,8 @@ class Learner:
         # One trace for batches of all sizes, also for the last one of an epoch.
         self._step = tf.function(self._train_on_all, input_signature=signature)
 
-    @property
-    def learning_rate(self) -> float:
+    def set_learning_rate(self, rate: float) -> None:
         """Of the next step."""
-        return float(self._optimizer.learning_rate)
-
-    @learning_rate.setter
-    def learning_rate(self, rate: float) -> None:
         self._optimizer.learning_rate.assign(rate)
 
     @memory_errors()

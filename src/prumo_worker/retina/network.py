@@ -9,12 +9,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.retina.recipe import REFERABLE_FROM
+from prumo_worker.retina.recipe import REFERABLE_FROM, RetinaRecipe
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from prumo_worker.retina.backbones import Backbone, Normalization
-    from prumo_worker.retina.recipe import RetinaRecipe
+    from prumo_worker.retina.backbones import Backbone
 
 
 SCORES_LAYER = "scores"
@@ -108,21 +107,12 @@ def scores_of(
         )(x)
     for position, width in enumerate(recipe.widths, start=1):
         x = keras.layers.Dense(width, activation="relu", name=f"hidden{position}")(x)
+    # A linear head begins at zero, so that its training depends on no chance at all.
+    first = "glorot_uniform" if recipe.widths else "zeros"
     # In full precision whatever the rest computes in: probabilities are made of these.
     return keras.layers.Dense(
-        recipe.outputs, kernel_initializer=_first(recipe), dtype="float32", name=SCORES_LAYER
+        recipe.outputs, kernel_initializer=first, dtype="float32", name=SCORES_LAYER
     )(x)
-
-
-def probabilities_of(scores: keras.KerasTensor, recipe: RetinaRecipe) -> keras.KerasTensor:
-    """The last activation: of one referral, or over the grades."""
-    kind = "sigmoid" if recipe.outputs == 1 else "softmax"
-    return keras.layers.Activation(kind, dtype="float32", name=PROBABILITIES_LAYER)(scores)
-
-
-def _first(recipe: RetinaRecipe) -> str:
-    """A linear head begins at zero, so that its training depends on no chance at all."""
-    return "glorot_uniform" if recipe.widths else "zeros"
 
 
 def whole_network(
@@ -132,7 +122,9 @@ def whole_network(
     pixels = keras.Input((recipe.image_size, recipe.image_size, 3), name="pixels")
     features = pooled_features(backbone, pixels)
     scores = scores_of(features, recipe, scale)
-    return keras.Model(pixels, probabilities_of(scores, recipe), name=f"retina_{recipe.network}")
+    kind = "sigmoid" if recipe.outputs == 1 else "softmax"
+    last = keras.layers.Activation(kind, dtype="float32", name=PROBABILITIES_LAYER)
+    return keras.Model(pixels, last(scores), name=f"retina_{recipe.network}")
 
 
 def feature_network(backbone: Backbone, recipe: RetinaRecipe) -> keras.Model:
@@ -161,16 +153,13 @@ def copy_head(head: keras.Model, network: keras.Model) -> None:
 
 def pooled_features(backbone: Backbone, pixels: keras.KerasTensor) -> keras.KerasTensor:
     """The mean over rows and columns of what the backbone sees in raw pixels."""
-    features = backbone.network(normalized(pixels, backbone.normalization))
-    return keras.layers.GlobalAveragePooling2D(name="pool")(features)
-
-
-def normalized(pixels: keras.KerasTensor, how: Normalization) -> keras.KerasTensor:
-    """(pixel - offset) / scale for each channel, in the order that the backbone wants."""
+    how = backbone.normalization
     if how.channels == "bgr":
         pixels = keras.ops.flip(pixels, axis=-1)
-    return keras.layers.Rescaling(
+    normalize = keras.layers.Rescaling(
         scale=[1 / scale for scale in how.scale],
         offset=[-offset / scale for offset, scale in zip(how.offset, how.scale)],
         name="normalization",
-    )(pixels)
+    )
+    features = backbone.network(normalize(pixels))
+    return keras.layers.GlobalAveragePooling2D(name="pool")(features)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 from prumo_worker.data.dataset import generated_images
-from prumo_worker.retina.recipe import GRADE_COUNT, REFERABLE_FROM
+from prumo_worker.retina.recipe import GRADE_COUNT, REFERABLE_FROM, RetinaRecipe
 from prumo_worker.task import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from prumo_worker.retina.recipe import RetinaRecipe
-
 
 # Encoded photographs held at once to choose the next from: all of a small set, some of a large one.
 _SHUFFLED = 4096
@@ -32,44 +27,36 @@ _FEATURES = {
 }
 
 
-class Photographs(Protocol):
+@dataclass(frozen=True)
+class Photographs(ABC):
     """A set of photographs with their grades, always told in the same order."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the tables call them."""
+    names: tuple[str, ...]
+    """What the tables call them."""
+    grades: np.ndarray
+    """From 0 to 4, int64."""
+    digests: tuple[str, ...]
+    """SHA-256 of each as it is stored: two with the same have the same pixels."""
 
-    @property
-    def grades(self) -> np.ndarray:
-        """From 0 to 4, int64."""
+    @abstractmethod
+    def pictures(self, seed: int | None = None) -> tf.data.Dataset:
+        """Pairs of a picture (uint8; rows, columns, RGB) and its grade.
 
-    @property
-    def digests(self) -> tuple[str, ...]:
-        """SHA-256 of each as it is stored: two with the same have the same pixels."""
-
-    def in_order(self) -> tf.data.Dataset:
-        """Pairs of a picture (uint8; rows, columns, RGB) and its grade, in the order of `names`."""
-
-    def shuffled(self, seed: int) -> tf.data.Dataset:
-        """The same pairs in an order that depends on the seed alone."""
+        In the order of `names`, or in one that depends on the seed alone.
+        """
 
 
 @dataclass(frozen=True)
-class RecordedPhotographs:
+class RecordedPhotographs(Photographs):
     """Those in shards; their pixels are read again in every epoch."""
 
     shards: tuple[str, ...]
     image_size: int
-    names: tuple[str, ...]
-    grades: np.ndarray
-    digests: tuple[str, ...]
 
-    def in_order(self) -> tf.data.Dataset:
-        """See `Photographs`."""
-        return self._decoded(tf.data.TFRecordDataset(list(self.shards)))
-
-    def shuffled(self, seed: int) -> tf.data.Dataset:
-        """See `Photographs`; shards are shuffled too, as the buffer may not hold them all."""
+    def pictures(self, seed: int | None = None) -> tf.data.Dataset:
+        """With a seed the shards are shuffled too, as the buffer may not hold them all."""
+        if seed is None:
+            return self._decoded(tf.data.TFRecordDataset(list(self.shards)))
         order = np.random.default_rng(seed).permutation(len(self.shards))
         records = tf.data.TFRecordDataset([self.shards[place] for place in order])
         return self._decoded(records.shuffle(min(len(self.names), _SHUFFLED), seed=seed))
@@ -101,7 +88,7 @@ def read_photographs(shards: Sequence[Path], image_size: int) -> RecordedPhotogr
             "`prumo retina convert` writes them anew"
         ) from error
     names, grades, digests = zip(*found) if found else ((), (), ())
-    return RecordedPhotographs(files, image_size, names, np.array(grades, np.int64), digests)
+    return RecordedPhotographs(names, np.array(grades, np.int64), digests, files, image_size)
 
 
 def joined(sets: Sequence[RecordedPhotographs]) -> RecordedPhotographs:
@@ -116,21 +103,15 @@ def joined(sets: Sequence[RecordedPhotographs]) -> RecordedPhotographs:
 
 
 @dataclass(frozen=True)
-class GeneratedPhotographs:
+class GeneratedPhotographs(Photographs):
     """Pictures from a seed, for a study of time: what is learnt from them means nothing."""
 
     images: np.ndarray
-    names: tuple[str, ...]
-    grades: np.ndarray
-    digests: tuple[str, ...]
 
-    def in_order(self) -> tf.data.Dataset:
-        """See `Photographs`."""
-        return tf.data.Dataset.from_tensor_slices((self.images, self.grades))
-
-    def shuffled(self, seed: int) -> tf.data.Dataset:
-        """See `Photographs`."""
-        return self.in_order().shuffle(len(self.names), seed=seed)
+    def pictures(self, seed: int | None = None) -> tf.data.Dataset:
+        """All of them are held, so that all are shuffled."""
+        pairs = tf.data.Dataset.from_tensor_slices((self.images, self.grades))
+        return pairs if seed is None else pairs.shuffle(len(self.names), seed=seed)
 
 
 def generate_photographs(count: int, image_size: int, seed: int) -> GeneratedPhotographs:
@@ -139,7 +120,7 @@ def generate_photographs(count: int, image_size: int, seed: int) -> GeneratedPho
     pictures = np.ascontiguousarray(images.transpose(0, 2, 3, 1))
     names = tuple(f"generated-{seed}-{number}" for number in range(count))
     digests = tuple(sha256(picture.tobytes()).hexdigest() for picture in pictures)
-    return GeneratedPhotographs(pictures, names, grades, digests)
+    return GeneratedPhotographs(names, grades, digests, pictures)
 
 
 def content_of(sets: Sequence[Photographs]) -> str:
@@ -229,10 +210,11 @@ def training_batches(
             pixels = augmented(picture, tf.stack([tf.constant(seed, tf.int64), place]))
         else:
             pixels = tf.cast(picture, tf.float32)
-        return pixels, _class(grade, recipe.task)
+        is_referral = recipe.task == "referral"
+        return pixels, tf.cast(grade >= REFERABLE_FROM, tf.int64) if is_referral else grade
 
     examples = (
-        photographs.shuffled(seed)
+        photographs.pictures(seed)
         .enumerate()
         .map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     )
@@ -244,11 +226,7 @@ def judged_batches(photographs: Photographs, batch_size: int) -> tf.data.Dataset
 
     So every batch has one shape, which some devices insist on; who reads on knows the count.
     """
-    pixels = photographs.in_order().map(lambda picture, _: tf.cast(picture, tf.float32))
+    pixels = photographs.pictures().map(lambda picture, _: tf.cast(picture, tf.float32))
     missing = -len(photographs.names) % batch_size
     padded = pixels.concatenate(pixels.repeat().take(missing))
     return padded.batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-
-
-def _class(grade: tf.Tensor, task: str) -> tf.Tensor:
-    return tf.cast(grade >= REFERABLE_FROM, tf.int64) if task == "referral" else grade

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from prumo_worker.task import Task, first_line
 
 # Errors only, and before the import: TensorFlow tells much about itself otherwise.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -18,16 +21,13 @@ import numpy as np
 import tensorflow as tf
 
 from prumo_worker.frameworks.tensorflow import memory_errors
-from prumo_worker.recipe import ParameterReader
+from prumo_worker.recipe import one_of, read_parameters
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, scores_network
 from prumo_worker.retina.strategy import place
 from prumo_worker.task import DataError, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from prumo_worker.journal import Journal
-    from prumo_worker.task import Task
 
 NETWORK_FILE = "model.keras"
 SCORES_FILE = "scores.npy"
@@ -40,14 +40,14 @@ class Request:
     """How the photographs are to be judged."""
 
     batch_size: int = 16
-    device: str = "cpu"
+    device: str = one_of(_DEVICES, "cpu")
     heat_maps: bool = False
 
 
 @memory_errors()
 def predict(task: Task, journal: Journal) -> dict[str, float]:
     """Score the photographs that the task names, in their order, on the device that it names."""
-    request = read_request(task.parameters)
+    request = read_parameters(Request, task.parameters)
     placement = place(request.device, "one", task.threads)
     with placement.strategy.scope():
         return score_photographs(task, request, placement.device, journal)
@@ -61,7 +61,7 @@ def score_photographs(
     folder, out = Path(_path(task, "model")), Path(_path(task, "out"))
     images = _image_list(Path(_path(task, "images")))
     network = load_network(folder / NETWORK_FILE)
-    judge = SplitNetwork(network) if request.heat_maps else ScoringNetwork(network)
+    judge = SplitNetwork(network).answer if request.heat_maps else _scorer(network)
     journal.event(
         "ready",
         device=device,
@@ -79,45 +79,37 @@ def score_photographs(
     return {"images": float(len(images)), "predict_seconds": perf_counter() - began}
 
 
-class ScoringNetwork:
-    """A network that tells the scores of a batch and nothing else."""
-
-    def __init__(self, network: keras.Model) -> None:
-        scores = scores_network(network)
-        self._scores = tf.function(
-            lambda images: scores(images, training=False),
-            input_signature=[tf.TensorSpec(network.input_shape, tf.float32)],
-            autograph=False,
-        )
-
-    def answer(self, images: tf.Tensor) -> tuple[np.ndarray, ...]:
-        """The scores of each photograph before the last activation."""
-        return (self._scores(images).numpy(),)
+def _scorer(network: keras.Model) -> Callable[[tf.Tensor], tuple[np.ndarray, ...]]:
+    """What tells the scores of a batch before the last activation, and nothing else."""
+    scores = scores_network(network)
+    answer = tf.function(
+        lambda images: scores(images, training=False),
+        input_signature=[tf.TensorSpec(network.input_shape, tf.float32)],
+        autograph=False,
+    )
+    return lambda images: (answer(images).numpy(),)
 
 
-def load_network(file: Path) -> keras.Model:
-    """A trained network, without running any code that its file may bring."""
+def load_keras(file: Path) -> keras.Model:
+    """Any network of Keras, without running code that its file may bring."""
     try:
         network = keras.saving.load_model(file, compile=False, safe_mode=True)
     except (OSError, ValueError, TypeError, KeyError, zipfile.BadZipFile) as error:
-        words = str(error).strip().partition("\n")[0]
-        raise DataError(f"{file} cannot be loaded as a network: {words}") from error
+        raise DataError(f"{file} cannot be loaded as a network: {first_line(error)}") from error
+    if not isinstance(network, keras.Model):
+        raise DataError(f"{file} holds no network but a {type(network).__name__}")
+    return network
+
+
+def load_network(file: Path) -> keras.Model:
+    """A trained retina network."""
+    network = load_keras(file)
     size = _image_size(network)
     if network.input_shape != (None, size, size, 3):
         raise DataError(f"{file} takes {network.input_shape} and not square RGB images")
     if SCORES_LAYER not in [layer.name for layer in network.layers]:
         raise DataError(f"{file} has no layer named {SCORES_LAYER!r}")
     return network
-
-
-def read_request(parameters: Mapping[str, Any]) -> Request:
-    """Check the parameters of a prediction."""
-    reader = ParameterReader(parameters)
-    return Request(
-        batch_size=reader.whole("batch_size", Request.batch_size),
-        device=reader.choice("device", _DEVICES, Request.device),
-        heat_maps=reader.flag("heat_maps", Request.heat_maps),
-    )
 
 
 def _path(task: Task, name: str) -> str:
@@ -137,12 +129,11 @@ def _image_list(file: Path) -> list[str]:
 
 
 def _image_size(network: keras.Model) -> int:
-    size: int | None = network.input_shape[1]
-    return size or 0
+    return int(network.input_shape[1] or 0)
 
 
 def _answers(
-    judge: SplitNetwork | ScoringNetwork,
+    judge: Callable[[tf.Tensor], tuple[np.ndarray, ...]],
     images: Sequence[str],
     size: int,
     batch_size: int,
@@ -155,7 +146,7 @@ def _answers(
             batch = next(batches)
         except (tf.errors.InvalidArgumentError, tf.errors.NotFoundError) as error:
             raise _image_error(images[first : first + batch_size], size) from error
-        answer = judge.answer(batch)
+        answer = judge(batch)
         now = perf_counter()
         journal.event("step", epoch=1, step=step, seconds=now - began, images=len(batch))
         began = now

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from prumo_worker.recipe import DEVICES, PRECISIONS, ParameterReader
+from prumo_worker.recipe import DEVICES, PRECISIONS, at_least, one_of, read_parameters
 from prumo_worker.task import TaskError
 
 TASKS = ("referral", "grade")
 STRATEGIES = ("auto", "one", "mirrored", "tpu")
 OPTIMIZERS = ("adam", "sgd", "rmsprop")
 LINEAR_HEAD = "linear"
-_GENERATED_IMAGES = 256
 _RATE, _TUNING_RATE = 1e-3, 1e-4
 # Ours: of 30, 100, 300 and 1000 the least loss out of fold on 423 real photographs, both tasks.
 _LINEAR_DECAY = 100.0
@@ -24,32 +23,32 @@ class RetinaRecipe:
     """Every choice of one training."""
 
     network: str
-    task: str
     head: str
     """`linear`, or the widths of hidden layers as `128+128`."""
-    frozen: bool
-    trained_layers: int
-    """How many of the backbone's last layers are fine-tuned; 0 means all."""
-    augment: bool
-    class_weights: bool
     image_size: int
-    images: int
-    """How many are generated where there are no records."""
     batch_size: int
     """Photographs per step over all devices; the head of a frozen backbone takes all at once."""
     epochs: int
-    patience: int
-    """Epochs without a better validation loss until the training stops; 0 means never."""
-    optimizer: str
     learning_rate: float
     weight_decay: float
     """Half of it times the squared weights of the dense layers is added to the sum of losses."""
-    reduce_epochs: int
+    task: str = one_of(TASKS, "")
+    frozen: bool = False
+    trained_layers: int = at_least(0, default=0)
+    """How many of the backbone's last layers are fine-tuned; 0 means all."""
+    augment: bool = False
+    class_weights: bool = False
+    images: int = at_least(2, default=256)
+    """How many are generated where there are no records."""
+    patience: int = at_least(0, default=0)
+    """Epochs without a better validation loss until the training stops; 0 means never."""
+    optimizer: str = one_of(OPTIMIZERS, "adam")
+    reduce_epochs: int = at_least(0, default=0)
     """Epochs without a better loss until the learning rate falls; 0 means never."""
-    precision: str
-    device: str
-    strategy: str
-    seed: int
+    precision: str = one_of(PRECISIONS, "fp32")
+    device: str = one_of(DEVICES, "cpu")
+    strategy: str = one_of(STRATEGIES, "auto")
+    seed: int = at_least(0, default=1)
 
     @property
     def outputs(self) -> int:
@@ -71,35 +70,14 @@ class RetinaRecipe:
 
 
 def read_retina_recipe(parameters: Mapping[str, Any], *, pretrained: bool) -> RetinaRecipe:
-    """Check the parameters one by one; a study may carry others of its own."""
-    reader = ParameterReader(parameters)
-    frozen = reader.flag("frozen", default=False)
-    head = reader.word("head")
-    is_tuned = pretrained and not frozen
-    return RetinaRecipe(
-        network=reader.word("network"),
-        task=reader.choice("task", TASKS, ""),
-        head=head,
-        frozen=frozen,
-        trained_layers=reader.whole("trained_layers", 0, least=0),
-        augment=reader.flag("augment", default=False),
-        class_weights=reader.flag("class_weights", default=False),
-        image_size=reader.whole("image_size"),
-        images=reader.whole("images", _GENERATED_IMAGES, least=2),
-        batch_size=reader.whole("batch_size"),
-        epochs=reader.whole("epochs"),
-        patience=reader.whole("patience", 0, least=0),
-        optimizer=reader.choice("optimizer", OPTIMIZERS, "adam"),
-        learning_rate=reader.number("learning_rate", _TUNING_RATE if is_tuned else _RATE),
-        weight_decay=reader.number(
-            "weight_decay", _LINEAR_DECAY if frozen and head == LINEAR_HEAD else 0.0
-        ),
-        reduce_epochs=reader.whole("reduce_epochs", 0, least=0),
-        precision=reader.choice("precision", PRECISIONS, "fp32"),
-        device=reader.choice("device", DEVICES, "cpu"),
-        strategy=reader.choice("strategy", STRATEGIES, "auto"),
-        seed=reader.whole("seed", 1, least=0),
-    )
+    """Check the parameters; rate and decay depend on what is trained where they are not given."""
+    frozen = parameters.get("frozen") is True
+    is_linear = frozen and parameters.get("head") == LINEAR_HEAD
+    defaults = {
+        "learning_rate": _TUNING_RATE if pretrained and not frozen else _RATE,
+        "weight_decay": _LINEAR_DECAY if is_linear else 0.0,
+    }
+    return read_parameters(RetinaRecipe, {**defaults, **parameters})
 
 
 GRADE_COUNT = 5

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prumo_worker.retina.course import figures
-from prumo_worker.retina.fitting import Fitted, Fitting, Stage
-from prumo_worker.retina.photographs import generate_photographs, joined, read_photographs
+from prumo_worker.retina.fitting import Checkpoint, Fitted, Fitting, Stage
+from prumo_worker.retina.photographs import (
+    GeneratedPhotographs,
+    Photographs,
+    RecordedPhotographs,
+    generate_photographs,
+    joined,
+    read_photographs,
+)
 from prumo_worker.task import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from prumo_worker.retina.fitting import Checkpoint
-    from prumo_worker.retina.photographs import (
-        GeneratedPhotographs,
-        Photographs,
-        RecordedPhotographs,
-    )
     from prumo_worker.retina.recipe import RetinaRecipe
 
 
@@ -41,7 +41,8 @@ def open_records(records: Path, image_size: int) -> dict[str, RecordedPhotograph
     """
     shards = _shards(records)
     found = {}
-    for name in sorted(shards, key=_number):
+    # Folds by their number, where the tenth comes after the ninth.
+    for name in sorted(shards, key=lambda name: (len(name), name)):
         found[name] = read_photographs(shards[name], image_size)
         if not found[name].names:
             raise DataError(f"{records}: the subset {name} has no photographs")
@@ -56,11 +57,6 @@ def generate_subsets(recipe: RetinaRecipe) -> dict[str, GeneratedPhotographs]:
         TRAINING: generate_photographs(recipe.images - kept, size, seed),
         VALIDATION: generate_photographs(kept, size, seed + 1),
     }
-
-
-def is_folded(subsets: Mapping[str, Photographs]) -> bool:
-    """Whether the photographs are in folds, and not split."""
-    return TRAINING not in subsets
 
 
 def _shards(records: Path) -> dict[str, list[Path]]:
@@ -80,77 +76,7 @@ def _shards(records: Path) -> dict[str, list[Path]]:
     return shards
 
 
-def _number(name: str) -> tuple[int, str]:
-    """Folds by their number, where the tenth comes after the ninth."""
-    return (int(name[len(_FOLD) :]), "") if name.startswith(_FOLD) else (0, name)
-
-
-@dataclass(frozen=True)
-class FoldOutcome:
-    """What a network that never saw a fold says of it."""
-
-    name: str
-    photographs: RecordedPhotographs
-    fitted: Fitted
-    epoch: int
-    """After which its scores were taken: what suits the other folds best."""
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Of the fold's photographs, in their order."""
-        scores: np.ndarray = self.fitted.scores[self.epoch - 1]
-        return scores
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """What these scores are worth."""
-        return figures(self.scores, self.photographs.grades)
-
-
-def cross_validate(
-    fitting: Fitting,
-    folds: Mapping[str, RecordedPhotographs],
-    epochs: int,
-    checkpoint: Callable[[str], Checkpoint],
-) -> list[FoldOutcome]:
-    """Train one network for each fold, for all epochs asked for.
-
-    A fold has no say in its own training: neither in the learning rate nor in the epoch after
-    which it is scored, or its figures would flatter.
-    """
-    fitted = {
-        name: fitting.fit(
-            Stage(
-                name,
-                training=joined([other for key, other in folds.items() if key != name]),
-                judged=judged,
-                epochs=epochs,
-                follows_judged=False,
-            ),
-            checkpoint(name),
-        )
-        for name, judged in folds.items()
-    }
-    best = {name: one.course.best_epoch for name, one in fitted.items()}
-    return [
-        FoldOutcome(
-            name,
-            folds[name],
-            one,
-            median_low([epoch for other, epoch in best.items() if other != name]),
-        )
-        for name, one in fitted.items()
-    ]
-
-
-def final_epochs(outcomes: list[FoldOutcome]) -> int:
-    """For how long to train on all folds together: the median of what suited each."""
-    return median_low([outcome.fitted.course.best_epoch for outcome in outcomes])
-
-
-if TYPE_CHECKING:
-    CheckpointFor = Callable[[str], Checkpoint]
-
+CheckpointFor = Callable[[str], Checkpoint]
 OUT_OF_FOLD = "out-of-fold"
 FINAL = "final"
 
@@ -202,11 +128,8 @@ def train_split(
     stage = Stage(TRAINING, training, judged, recipe.epochs, recipe.patience)
     fitted = fitting.fit(stage, checkpoint(TRAINING))
     best = fitted.scores[fitted.course.best_epoch - 1]
-    return Trained(
-        {TRAINING: fitted},
-        training,
-        JudgedPhotographs(VALIDATION, judged.names, judged.grades, best),
-    )
+    found = JudgedPhotographs(VALIDATION, judged.names, judged.grades, best)
+    return Trained({TRAINING: fitted}, training, found)
 
 
 def train_folds(
@@ -215,28 +138,28 @@ def train_folds(
     recipe: RetinaRecipe,
     checkpoint: CheckpointFor,
 ) -> Trained:
-    """Judge by cross-validation, then train on all folds for as long as suited them."""
-    outcomes = cross_validate(fitting, folds, recipe.epochs, checkpoint)
+    """Judge by cross-validation, then train on all folds for as long as suited them.
+
+    A fold has no say in the training of the network that it judges: neither in the learning rate
+    nor in the epoch after which it is scored, or its figures would flatter.
+    """
+    stages = {}
+    for name, judged in folds.items():
+        others = joined([other for key, other in folds.items() if key != name])
+        stage = Stage(name, others, judged, recipe.epochs, follows_judged=False)
+        stages[name] = fitting.fit(stage, checkpoint(name))
+    best = {name: fitted.course.best_epoch for name, fitted in stages.items()}
+    scores, rows = [], []
+    for name, judged in folds.items():
+        epoch = median_low([epoch for other, epoch in best.items() if other != name])
+        scores.append(stages[name].scores[epoch - 1])
+        found = figures(scores[-1], judged.grades)
+        rows.append({"fold": name, "photographs": len(judged.names), "epoch": epoch, **found})
     everything = joined(list(folds.values()))
-    stage = Stage(FINAL, everything, judged=None, epochs=final_epochs(outcomes))
-    model = fitting.fit(stage, checkpoint(FINAL))
-    return Trained(
-        {**{outcome.name: outcome.fitted for outcome in outcomes}, FINAL: model},
-        everything,
-        JudgedPhotographs(
-            OUT_OF_FOLD,
-            everything.names,
-            everything.grades,
-            np.concatenate([outcome.scores for outcome in outcomes]),
-            tuple(outcome.name for outcome in outcomes for _ in outcome.photographs.names),
-        ),
-        [
-            {
-                "fold": outcome.name,
-                "photographs": len(outcome.photographs.names),
-                "epoch": outcome.epoch,
-                **outcome.figures,
-            }
-            for outcome in outcomes
-        ],
+    final = Stage(FINAL, everything, judged=None, epochs=median_low(list(best.values())))
+    stages[FINAL] = fitting.fit(final, checkpoint(FINAL))
+    fold_names = tuple(name for name, judged in folds.items() for _ in judged.names)
+    judged_all = JudgedPhotographs(
+        OUT_OF_FOLD, everything.names, everything.grades, np.concatenate(scores), fold_names
     )
+    return Trained(stages, everything, judged_all, rows)

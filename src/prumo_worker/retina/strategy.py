@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from prumo_worker.frameworks.tensorflow import hide_gpus, prepare_gpus, prepare_tpu, set_threads
 from prumo_worker.task import TaskError, Unavailable
 
 if TYPE_CHECKING:
     from prumo_worker.retina.recipe import RetinaRecipe
-
-_KINDS = {"cpu": "CPU", "cuda": "GPU"}
 
 
 @dataclass(frozen=True)
@@ -63,23 +62,20 @@ def processor() -> Placement:
 
 def place(device: str, strategy: str, threads: int) -> Placement:
     """Set TensorFlow up for a device; only before it has computed anything."""
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    tf.config.threading.set_inter_op_parallelism_threads(threads)
+    set_threads(threads)
     if (device == "tpu") != (strategy == "tpu") and strategy != "auto":
         raise TaskError(f"strategy: {strategy} does not go with the device {device}")
     if device == "tpu":
-        return _tpu()
+        tpu = tf.distribute.TPUStrategy(prepare_tpu()[0])
+        return Placement(tpu, f"TPU, {tpu.num_replicas_in_sync} cores")
     if device == "cpu":
-        # Else TensorFlow takes the memory of every GPU that it sees.
-        tf.config.set_visible_devices([], "GPU")
-    else:
-        _prepare_gpus()
-    return _on_devices(_KINDS[device], strategy)
+        hide_gpus()
+        return _on_devices("CPU", "cpu", strategy)
+    return _on_devices("GPU", prepare_gpus(), strategy)
 
 
-def _on_devices(kind: str, strategy: str) -> Placement:
+def _on_devices(kind: str, title: str, strategy: str) -> Placement:
     names = [f"{kind}:{number}" for number in range(len(tf.config.list_logical_devices(kind)))]
-    title = _title(kind)
     if strategy == "one" or (strategy == "auto" and len(names) == 1):
         return Placement(tf.distribute.OneDeviceStrategy(f"/{names[0]}"), title)
     if len(names) == 1:
@@ -87,30 +83,3 @@ def _on_devices(kind: str, strategy: str) -> Placement:
             f"strategy mirrored needs two devices or more; TensorFlow finds one {kind}"
         )
     return Placement(tf.distribute.MirroredStrategy(names), f"{len(names)} x {title}")
-
-
-def _title(kind: str) -> str:
-    if kind == "CPU":
-        return "cpu"
-    details = tf.config.experimental.get_device_details(tf.config.list_physical_devices(kind)[0])
-    return str(details.get("device_name", kind))
-
-
-def _prepare_gpus() -> None:
-    if not tf.test.is_built_with_cuda():
-        raise Unavailable(f"no CUDA device: TensorFlow {tf.__version__} is built without CUDA")
-    gpus = tf.config.list_physical_devices("GPU")
-    if not gpus:
-        raise Unavailable("no CUDA device: TensorFlow finds none on this machine")
-    for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, enable=True)
-
-
-def _tpu() -> Placement:
-    if not tf.config.list_physical_devices("TPU"):
-        raise Unavailable("no TPU: TensorFlow finds none on this machine")
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-    tf.config.experimental_connect_to_cluster(resolver)
-    tf.tpu.experimental.initialize_tpu_system(resolver)
-    strategy = tf.distribute.TPUStrategy(resolver)
-    return Placement(strategy, f"TPU, {strategy.num_replicas_in_sync} cores")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
+from itertools import repeat
 from pathlib import Path
 from statistics import fmean
 from time import perf_counter
@@ -21,32 +22,25 @@ import numpy as np
 
 from prumo_worker.frameworks.tensorflow import build_facts, memory_errors, versions
 from prumo_worker.processor import vector_extensions
-from prumo_worker.retina.approaches import FineTuning, FrozenBackbone
-from prumo_worker.retina.backbones import build_backbone
+from prumo_worker.retina.approaches import Approach, FineTuning, FrozenBackbone
+from prumo_worker.retina.backbones import Backbone, build_backbone
 from prumo_worker.retina.fitting import Checkpoint, Fitting
-from prumo_worker.retina.photographs import content_of
-from prumo_worker.retina.recipe import GRADE_COUNT, read_retina_recipe
+from prumo_worker.retina.photographs import Photographs, content_of
+from prumo_worker.retina.recipe import GRADE_COUNT, RetinaRecipe, read_retina_recipe
 from prumo_worker.retina.stages import (
+    TRAINING,
+    JudgedPhotographs,
+    Trained,
     generate_subsets,
-    is_folded,
     open_records,
     train_folds,
     train_split,
 )
-from prumo_worker.retina.strategy import open_placement
-from prumo_worker.task import TaskError
+from prumo_worker.retina.strategy import Placement, open_placement
+from prumo_worker.task import Task, TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from prumo_worker.journal import Journal
-    from prumo_worker.retina.backbones import Backbone
-    from prumo_worker.retina.fitting import Approach, Fitted
-    from prumo_worker.retina.photographs import Photographs
-    from prumo_worker.retina.recipe import RetinaRecipe
-    from prumo_worker.retina.stages import JudgedPhotographs, Trained
-    from prumo_worker.retina.strategy import Placement
-    from prumo_worker.task import Task
 
 _POLICIES = {"fp32": "float32", "bf16": "mixed_bfloat16", "fp16": "mixed_float16"}
 _LIBRARY = "library"
@@ -70,15 +64,25 @@ def train(task: Task, journal: Journal) -> dict[str, float]:
     sets: Mapping[str, Photographs] = subsets or generate_subsets(recipe)
     with placement.strategy.scope():
         backbone = _backbone(recipe, task)
-    approach = _approach(recipe, placement, backbone, task, journal)
+    if recipe.frozen:
+        kept = task.data.get("features")
+        approach: Approach = FrozenBackbone(recipe, placement, backbone, kept, journal)
+    else:
+        approach = FineTuning(recipe, placement, backbone)
     setup_seconds = perf_counter() - began
     ready = _ready(task, placement, approach, recipe, sets)
     journal.event("ready", **ready, setup_seconds=setup_seconds)
 
     feature_seconds = approach.prepare(list(sets.values()))
     fitting = Fitting(approach, recipe, journal, task.warmup_steps)
-    checkpoint = _Checkpoints(task, recipe, sets, ready["weights"])
-    if subsets is not None and is_folded(subsets):
+    fingerprint = _fingerprint(recipe, sets, ready["weights"])
+
+    def checkpoint(stage: str) -> Checkpoint:
+        """In the model folder; none where no model is asked for."""
+        model = task.data.get("model")
+        return Checkpoint(Path(model, CHECKPOINTS, f"{stage}.npz") if model else None, fingerprint)
+
+    if subsets is not None and TRAINING not in subsets:
         trained = train_folds(fitting, subsets, recipe, checkpoint)
     else:
         trained = train_split(fitting, sets, recipe, checkpoint)
@@ -89,27 +93,22 @@ def train(task: Task, journal: Journal) -> dict[str, float]:
         **_metrics(trained, feature_seconds),
     }
     if "model" in task.data:
-        _require_numbers(trained)
+        found = [trained.judged.scores, *trained.model.learner.weights()]
+        if not all(np.isfinite(array).all() for array in found):
+            raise TaskError(
+                "the training diverged: its scores are no numbers any more; try a lower "
+                "learning_rate"
+            )
         network = approach.whole_network(trained.model.learner, trained.training)
         _write_model(Path(task.data["model"]), network, trained, ready, metrics)
     return metrics
 
 
-class _Checkpoints:
-    """The checkpoint of each stage, in the model folder; none where no model is asked for."""
-
-    def __init__(
-        self, task: Task, recipe: RetinaRecipe, sets: Mapping[str, Photographs], weights: str
-    ) -> None:
-        # In their order and by subset: a network goes on only where it has seen nothing held out.
-        subsets = {name: [one.digests, one.grades.tolist()] for name, one in sets.items()}
-        settings = json.dumps([asdict(recipe), subsets, weights], sort_keys=True)
-        self._fingerprint = sha256(settings.encode()).hexdigest()
-        self._folder = Path(task.data["model"]) if "model" in task.data else None
-
-    def __call__(self, stage: str) -> Checkpoint:
-        path = self._folder / CHECKPOINTS / f"{stage}.npz" if self._folder else None
-        return Checkpoint(path, self._fingerprint)
+def _fingerprint(recipe: RetinaRecipe, sets: Mapping[str, Photographs], weights: str) -> str:
+    # In their order and by subset: a network goes on only where it has seen nothing held out.
+    subsets = {name: [one.digests, one.grades.tolist()] for name, one in sets.items()}
+    settings = json.dumps([asdict(recipe), subsets, weights], sort_keys=True)
+    return sha256(settings.encode()).hexdigest()
 
 
 def _is_pretrained(task: Task) -> bool:
@@ -127,18 +126,6 @@ def _backbone(recipe: RetinaRecipe, task: Task) -> Backbone:
             return build_backbone(recipe.network, recipe.image_size, dict(arrays))
     except OSError as error:
         raise TaskError(f"{path} cannot be read as arrays of weights: {error}") from error
-
-
-def _approach(
-    recipe: RetinaRecipe,
-    placement: Placement,
-    backbone: Backbone,
-    task: Task,
-    journal: Journal,
-) -> Approach:
-    if recipe.frozen:
-        return FrozenBackbone(recipe, placement, backbone, task.data.get("features"), journal)
-    return FineTuning(recipe, placement, backbone)
 
 
 def _ready(
@@ -168,14 +155,6 @@ def _ready(
         },
         "normalization": asdict(approach.backbone.normalization),
     }
-
-
-def _require_numbers(trained: Trained) -> None:
-    found = [trained.judged.scores, *trained.model.learner.weights()]
-    if not all(np.isfinite(array).all() for array in found):
-        raise TaskError(
-            "the training diverged: its scores are no numbers any more; try a lower learning_rate"
-        )
 
 
 def _metrics(trained: Trained, feature_seconds: float) -> dict[str, float]:
@@ -209,83 +188,68 @@ def _write_model(
 ) -> None:
     """The facts come last: they tell the controller that all the rest is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    _write_history(folder, trained.stages)
-    _write_scores(folder, trained.judged)
-    _write_network(folder, network)
-    _write_facts(
-        folder,
-        {
-            **{name: ready[name] for name in ("device", "threads", "versions", "network")},
-            "weights": ready["weights"],
-            "normalization": ready["normalization"],
-            "grades": ready["data"]["grades"],
-            "content": ready["data"]["content"],
-            "judged_on": trained.judged.subset,
-            "figures": trained.judged.figures,
-            "folds": trained.folds,
-            "stages": {
-                name: {
-                    "epochs": fitted.course.epoch,
-                    "best_epoch": fitted.course.best_epoch,
-                    "resumed_after_epoch": fitted.resumed_epoch,
-                }
-                for name, fitted in trained.stages.items()
-            },
-            "metrics": metrics,
-        },
-    )
-
-
-def _write_network(folder: Path, network: keras.Model) -> None:
-    """The whole network as Keras saves it."""
-    beside = folder / f".{os.getpid()}.{NETWORK_FILE}"
-    network.save(beside)
-    beside.replace(folder / NETWORK_FILE)
-
-
-def _write_history(folder: Path, stages: Mapping[str, Fitted]) -> None:
-    """One row for each epoch of each stage."""
-    rows = [
+    history = [
         {"stage": name, "epoch": number, **epoch}
-        for name, fitted in stages.items()
+        for name, fitted in trained.stages.items()
         for number, epoch in enumerate(fitted.course.epochs, start=1)
     ]
-    _write_table(
-        folder / HISTORY_FILE, list(dict.fromkeys(key for row in rows for key in row)), rows
-    )
+    _write_table(folder / HISTORY_FILE, history)
+    _write_scores(folder, trained.judged)
+    _replace(folder / NETWORK_FILE, network.save)
+    own = ("device", "threads", "versions", "network", "weights", "normalization")
+    facts = {
+        **{name: ready[name] for name in own},
+        "grades": ready["data"]["grades"],
+        "content": ready["data"]["content"],
+        "judged_on": trained.judged.subset,
+        "figures": trained.judged.figures,
+        "folds": trained.folds,
+        "stages": {
+            name: {
+                "epochs": fitted.course.epoch,
+                "best_epoch": fitted.course.best_epoch,
+                "resumed_after_epoch": fitted.resumed_epoch,
+            }
+            for name, fitted in trained.stages.items()
+        },
+        "metrics": metrics,
+    }
+    text = json.dumps(facts, indent=1) + "\n"
+    _replace(folder / FACTS_FILE, lambda beside: beside.write_text(text, encoding="utf-8"))
 
 
 def _write_scores(folder: Path, judged: JudgedPhotographs) -> None:
     """`scores-SUBSET.csv`: image, grade, the fold if there are folds, and the scores."""
     outputs = [f"score{number}" for number in range(judged.scores.shape[1])]
-    fold_of = dict(zip(judged.names, judged.folds))
+    folds: list[dict[str, str]] = [{"fold": fold} for fold in judged.folds]
     rows = [
         {
             "image": name,
             "grade": int(grade),
-            **({"fold": fold_of[name]} if fold_of else {}),
+            **fold,
             **{output: repr(float(value)) for output, value in zip(outputs, scores)},
         }
-        for name, grade, scores in zip(judged.names, judged.grades, judged.scores)
+        for name, grade, scores, fold in zip(
+            judged.names, judged.grades, judged.scores, folds or repeat({})
+        )
     ]
-    columns = ["image", "grade", *(["fold"] if fold_of else []), *outputs]
-    _write_table(folder / f"scores-{judged.subset}.csv", columns, rows)
+    _write_table(folder / f"scores-{judged.subset}.csv", rows)
 
 
-def _write_facts(folder: Path, facts: Mapping[str, Any]) -> None:
-    """What the controller needs to describe the model."""
-    _write(folder / FACTS_FILE, json.dumps(facts, indent=1) + "\n")
+def _write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+
+    def write(beside: Path) -> None:
+        with beside.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, columns, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+    _replace(path, write)
 
 
-def _write_table(path: Path, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    _write(path, text.getvalue())
-
-
-def _write(path: Path, text: str) -> None:
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    """Let a file be written beside its place, then put it there."""
     beside = path.with_name(f".{os.getpid()}.{path.name}")
-    beside.write_text(text, encoding="utf-8")
+    write(beside)
     beside.replace(path)

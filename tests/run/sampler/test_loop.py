@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prumo.run.sampler import Clock, Table, columns_of, sample
+from prumo.run.sampler.sensors import Sensor
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.run.sampler import Tally
-    from prumo.run.sampler.sensors import Sensor
 
 
 class World:
@@ -41,19 +41,17 @@ class World:
         return Clock(wall=lambda: self.wall_seconds, monotonic=lambda: self.monotonic_seconds)
 
 
-class Scripted:
+def scripted(*answers: tuple[float, float] | Exception) -> Sensor:
     """A sensor that gives what it is told, or fails as it is told."""
+    left = list(answers)
 
-    columns = ("first_percent", "second_percent")
-
-    def __init__(self, *answers: tuple[float, float] | Exception) -> None:
-        self._answers = list(answers)
-
-    def read(self) -> tuple[float, ...]:
-        answer = self._answers.pop(0)
+    def read() -> tuple[float, ...]:
+        answer = left.pop(0)
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    return Sensor(("first_percent", "second_percent"), read)
 
 
 def run(
@@ -61,7 +59,7 @@ def run(
 ) -> tuple[Tally, list[str]]:
     path = folder / "samples.csv"
     table = Table(str(path), columns_of(sensors))
-    tally = sample(sensors, table, world, world.clock(), period)
+    tally = sample(sensors, table, world.ends_within, world.clock(), period)
     table.close()
     return tally, path.read_text().splitlines()
 
@@ -102,8 +100,8 @@ def test_a_suspended_machine_costs_rows_but_brings_no_burst(tmp_path: Path) -> N
 
 
 def test_a_sensor_that_fails_leaves_its_cells_empty_and_may_come_back(tmp_path: Path) -> None:
-    failing = Scripted((1.0, 2.0), OSError("gone"), ValueError("nonsense"), (3.0, 4.0))
-    steady = Scripted((7.0, 8.0), (7.0, 8.0), (7.0, 8.0), (7.0, 8.0))
+    failing = scripted((1.0, 2.0), OSError("gone"), ValueError("nonsense"), (3.0, 4.0))
+    steady = scripted((7.0, 8.0), (7.0, 8.0), (7.0, 8.0), (7.0, 8.0))
     _, lines = run(World(lifetime_seconds=2.5), tmp_path, failing, steady)
     cells = [line.split(",")[2:] for line in lines[1:]]
     assert cells == [

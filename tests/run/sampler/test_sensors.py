@@ -11,13 +11,13 @@ import pytest
 
 from prumo.run.sampler import open_tree
 from prumo.run.sampler.sensors import (
-    OtherMemory,
-    OtherProcessor,
     open_energy,
     open_gpus,
     open_memory,
     open_pressure,
     open_processor,
+    other_memory,
+    other_processor,
 )
 from support.fakes_machine import FakeGpu, fake_nvml
 
@@ -44,9 +44,9 @@ def make_pressure(folder: Path) -> str:
 
 PRESENT: dict[str, Callable[[Path], Sensor | None]] = {
     "processor": lambda _: open_processor(time.monotonic),
-    "processor elsewhere": lambda _: OtherProcessor(time.monotonic),
+    "processor elsewhere": lambda _: other_processor(time.monotonic),
     "memory": lambda _: open_memory(),
-    "memory elsewhere": lambda _: OtherMemory(),
+    "memory elsewhere": lambda _: other_memory(),
     "tree": lambda _: open_tree(os.getpid(), time.monotonic),
     "pressure": lambda folder: open_pressure(time.monotonic, make_pressure(folder)),
     "gpu": lambda _: open_gpus(fake_nvml(FakeGpu(), FakeGpu())),

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prumo.run.sampler import Tree, _ProcTree, _PsutilTree
+from prumo.run.sampler import proc_usage, psutil_usage, tree_sensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prumo.run.sampler.sensors import Sensor
     from support.supervisor import Supervisor
 
 MIB = 1024**2
@@ -27,19 +28,19 @@ BURN = (
 )
 
 
-@pytest.fixture(params=[_ProcTree, _PsutilTree], ids=["proc", "psutil"])
-def watch(request: pytest.FixtureRequest) -> Callable[[int], Tree]:
+@pytest.fixture(params=[proc_usage, psutil_usage], ids=["proc", "psutil"])
+def watch(request: pytest.FixtureRequest) -> Callable[[int], Sensor]:
     """Watch a process on a clock by which one second lies between two looks."""
 
-    def open_watch(root: int) -> Tree:
+    def open_watch(root: int) -> Sensor:
         seconds = itertools.count()
-        return Tree(request.param(root), lambda: float(next(seconds)))
+        return tree_sensor(request.param(root), lambda: float(next(seconds)))
 
     return open_watch
 
 
 def test_memory_is_that_of_the_children(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     supervisor.do("held = b'x' * (64 << 20)")
@@ -51,7 +52,7 @@ def test_memory_is_that_of_the_children(
 
 
 def test_a_grandchild_started_by_a_thread_is_in_the_tree(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     start = "import subprocess, sys, threading\n" + START_CHILD.format(code=HOLD)
@@ -65,7 +66,7 @@ def test_a_grandchild_started_by_a_thread_is_in_the_tree(
 
 
 def test_the_time_of_a_running_child_counts(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     assert math.isnan(tree.read()[0])
@@ -76,7 +77,7 @@ def test_the_time_of_a_running_child_counts(
 
 
 def test_the_time_of_a_child_that_came_and_went_counts_once(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     tree.read()
@@ -87,7 +88,7 @@ def test_the_time_of_a_child_that_came_and_went_counts_once(
 
 
 def test_the_supervisors_own_time_does_not_count(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     tree.read()
@@ -96,7 +97,7 @@ def test_the_supervisors_own_time_does_not_count(
 
 
 def test_processes_that_vanish_while_they_are_read_are_no_error(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     churn = "import subprocess\nprint(flush=True)\nfor _ in range(300): subprocess.run(['true'])"
@@ -112,7 +113,7 @@ def test_an_ended_supervisor_that_nobody_waited_for_still_tells_the_time(
     supervisor: Supervisor,
 ) -> None:
     seconds = itertools.count()
-    tree = Tree(_ProcTree(supervisor.pid), lambda: float(next(seconds)))
+    tree = tree_sensor(proc_usage(supervisor.pid), lambda: float(next(seconds)))
     tree.read()
     supervisor.do(START_CHILD.format(code=BURN))
     supervisor.do(END_CHILD)
@@ -123,7 +124,7 @@ def test_an_ended_supervisor_that_nobody_waited_for_still_tells_the_time(
 
 
 def test_a_tree_whose_root_is_gone_is_an_error_and_not_zero(
-    watch: Callable[[int], Tree], supervisor: Supervisor
+    watch: Callable[[int], Sensor], supervisor: Supervisor
 ) -> None:
     tree = watch(supervisor.pid)
     supervisor.end_unreaped()

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prumo.datasets.formats import array_file, cifar, image_folder, tfrecord
 from prumo.errors import DataError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prumo.datasets.source import Source
 
 
-class Format(Protocol):
-    """One format, as its `find`."""
-
-    def __call__(self, path: Path, dataset: str) -> Source | None:
-        """The data set at a path, by names alone: a wrong file is reported when it is read."""
-
-
-FORMATS: tuple[Format, ...] = (
+FORMATS: tuple[Callable[[Path, str], Source | None], ...] = (
     array_file.find_npz,
     array_file.find_idx,
     cifar.find,
     tfrecord.find,
     image_folder.find,
 )
-"""In the order in which a folder is searched; an image folder may hold anything else too."""
+"""In the order in which a folder is searched; an image folder may hold anything else too.
+
+Each finds its data set at a path by names alone: a wrong file is reported when it is read.
+"""
 
 
 def find_source(path: Path, dataset: str = "") -> Source:

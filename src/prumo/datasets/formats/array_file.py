@@ -8,16 +8,15 @@ from __future__ import annotations
 import gzip
 import struct
 import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from prumo.datasets.source import ArrayPictures, Subset, require_memory
+from prumo.datasets.source import ArrayPictures, Source, Subset, reading, require_memory
 from prumo.errors import DataError
 
 _UNSIGNED_BYTES = 8
@@ -25,9 +24,8 @@ _IDX_IMAGES = ("train-images-idx3-ubyte", "train-images.idx3-ubyte")
 _IDX_LABELS = ("train-labels-idx1-ubyte", "train-labels.idx1-ubyte")
 
 
-def find_idx(path: Path, dataset: str) -> IdxSource | None:
+def find_idx(path: Path, _dataset: str) -> IdxSource | None:
     """A folder with IDX files, or a training file for the folder that it lies in."""
-    del dataset
     if path.is_dir():
         return IdxSource(path) if any(path.glob("*ubyte*")) else None
     if path.name.removesuffix(".gz") in _IDX_IMAGES + _IDX_LABELS:
@@ -40,16 +38,13 @@ def find_idx(path: Path, dataset: str) -> IdxSource | None:
 
 
 @dataclass(frozen=True)
-class IdxSource:
+class IdxSource(Source):
     """The training images and labels in a folder."""
 
-    path: Path
     kind: ClassVar[str] = "IDX"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> list[Path]:
+    def files(self, _subset: Subset) -> list[Path]:
         """Both files, whatever the subset."""
-        del subset
         return [_existing(self.path, _IDX_IMAGES), _existing(self.path, _IDX_LABELS)]
 
     def read(self) -> ArrayPictures:
@@ -70,16 +65,11 @@ def _existing(folder: Path, names: tuple[str, ...]) -> Path:
 
 def _read_idx(file: Path, dimensions: int) -> np.ndarray:
     """One array of unsigned bytes: two zeros, the type, the dimensions, their sizes, the values."""
-    try:
-        with gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
-            shape = _idx_shape(file, stream.read(4 + 4 * dimensions), dimensions)
-            require_memory(prod(shape), file)
-            # Only one byte more than announced: a small gzip file can hold far more.
-            content = stream.read(prod(shape) + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{file}: is not whole: {error}") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from error
+    with reading(file), gzip.open(file) if file.suffix == ".gz" else file.open("rb") as stream:
+        shape = _idx_shape(file, stream.read(4 + 4 * dimensions), dimensions)
+        require_memory(prod(shape), file)
+        # Only one byte more than announced: a small gzip file can hold far more.
+        content = stream.read(prod(shape) + 1)
     if len(content) != prod(shape):
         there = "more" if len(content) > prod(shape) else len(content)
         raise DataError(f"{file}: announces {prod(shape)} bytes of data and holds {there}")
@@ -124,16 +114,13 @@ def find_npz(path: Path, dataset: str) -> NpzSource | None:
 
 
 @dataclass(frozen=True)
-class NpzSource:
+class NpzSource(Source):
     """One file of numpy arrays."""
 
-    path: Path
     kind: ClassVar[str] = "npz"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> list[Path]:
+    def files(self, _subset: Subset) -> list[Path]:
         """The one file."""
-        del subset
         return [self.path]
 
     def read(self) -> ArrayPictures:
@@ -175,7 +162,10 @@ def _npz_array(file: Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
     place = f"{file}: its {name}"
     require_memory(member.file_size, place)
     with archive.open(member) as stream:
-        shape, is_fortran, kind = _npz_header(place, stream)
+        version = np.lib.format.read_magic(stream)
+        if version not in _NPZ_HEADERS:
+            raise DataError(f"{place} is of npy version {version[0]}.{version[1]}, not 1.0 or 2.0")
+        shape, is_fortran, kind = _NPZ_HEADERS[version](stream)
         if kind.hasobject:
             raise DataError(
                 f"{file}: holds Python objects, as numpy keeps images of different sizes; "
@@ -186,14 +176,6 @@ def _npz_array(file: Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
             raise DataError(f"{place} announces {announced} bytes of data and holds {there}")
         values: np.ndarray = np.frombuffer(stream.read(), dtype=kind)
     return values.reshape(shape, order="F" if is_fortran else "C")
-
-
-def _npz_header(place: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    if version not in _NPZ_HEADERS:
-        raise DataError(f"{place} is of npy version {version[0]}.{version[1]}, not 1.0 or 2.0")
-    header: tuple[tuple[int, ...], bool, np.dtype[Any]] = _NPZ_HEADERS[version](stream)
-    return header
 
 
 def _channels_first(file: Path, images: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from prumo.datasets.source import ArrayPictures, Subset
+from prumo.datasets.source import ArrayPictures, Source, Subset, reading
 from prumo.errors import DataError
 
 _BATCH = re.compile(r"data_batch_([1-9])(\.bin)?")
@@ -35,35 +35,35 @@ def find(path: Path, dataset: str) -> CifarSource | None:
             return CifarSource(path, (path,), least_batches=0)
         return CifarSource(path, (path,), least) if _ARCHIVE.fullmatch(path.name) else None
     for name in _UNPACKED:
-        folder = path / name
-        for binary in (True, False):
-            batches = [file for file in _batches(folder) if (file.suffix == ".bin") == binary]
-            if batches:
-                return CifarSource(path, tuple(batches), least)
+        batches = sorted(file for file in (path / name).glob("*") if _BATCH.fullmatch(file.name))
+        if binary := [file for file in batches if file.suffix == ".bin"]:
+            batches = binary
+        if batches:
+            return CifarSource(path, tuple(batches), least)
     archives = sorted(file for file in path.iterdir() if _ARCHIVE.fullmatch(file.name))
     return CifarSource(path, (archives[0],), least) if archives else None
 
 
 @dataclass(frozen=True)
-class CifarSource:
+class CifarSource(Source):
     """The training batches, or the archive with them."""
 
-    path: Path
     found: tuple[Path, ...]
     least_batches: int
     """How many there must be; 0 where a single one was named itself."""
     kind: ClassVar[str] = "CIFAR-10"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> Sequence[Path]:
+    def files(self, _subset: Subset) -> Sequence[Path]:
         """All batches, whatever the subset: labels and images lie together."""
-        del subset
         return self.found
 
     def read(self) -> ArrayPictures:
         """All batches, one after the other."""
         archive = _ARCHIVE.fullmatch(self.found[0].name)
-        contents = _members(self.found[0]) if archive else _contents(self.found)
+        contents: dict[str, bytes] = {}
+        for file in self.found:
+            with reading(file):
+                contents |= _members(file) if archive else {str(file): file.read_bytes()}
         if self.least_batches:
             _require_all(contents, self.least_batches, self.path)
         batches = [_arrays(name, content) for name, content in contents.items()]
@@ -72,19 +72,6 @@ class CifarSource:
         return ArrayPictures(
             images.reshape(-1, _CHANNELS, _SIDE, _SIDE), labels.astype(np.int64), self.path
         )
-
-
-def _batches(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        return []
-    return sorted(file for file in folder.iterdir() if _BATCH.fullmatch(file.name))
-
-
-def _contents(files: Sequence[Path]) -> dict[str, bytes]:
-    try:
-        return {str(file): file.read_bytes() for file in files}
-    except OSError as error:
-        raise DataError(f"{error.filename}: cannot be read: {error.strerror}") from error
 
 
 def _members(archive: Path) -> dict[str, bytes]:
@@ -102,8 +89,6 @@ def _members(archive: Path) -> dict[str, bytes]:
                 found[f"{archive}/{name}"] = stream.read() if stream else b""
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise DataError(f"{archive}: is not a whole archive: {error}") from error
-    except OSError as error:
-        raise DataError(f"{archive}: cannot be read: {error.strerror or error}") from error
     if not found:
         raise DataError(f"{archive}: holds no data_batch_1 and so on")
     return dict(sorted(found.items()))
@@ -121,21 +106,20 @@ def _require_all(contents: Mapping[str, bytes], least_batches: int, path: Path) 
 
 def _arrays(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     """Images, one in a row, and labels of a batch."""
-    images, labels = _binary(name, content) if name.endswith(".bin") else read_batch(name, content)
+    if not name.endswith(".bin"):
+        images, labels = read_batch(name, content)
+    elif content and len(content) % _RECORD_BYTES == 0:
+        records: np.ndarray = np.frombuffer(content, dtype=np.uint8).reshape(-1, _RECORD_BYTES)
+        images, labels = records[:, 1:], records[:, 0]
+    else:
+        raise DataError(
+            f"{name}: {len(content)} bytes are no whole number of images of {_RECORD_BYTES} bytes"
+        )
     if images.shape != (len(labels), _IMAGE_BYTES):
         raise DataError(
             f"{name}: {len(labels)} labels do not fit to images of the shape {images.shape}"
         )
     return images, labels
-
-
-def _binary(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
-    if not content or len(content) % _RECORD_BYTES:
-        raise DataError(
-            f"{name}: {len(content)} bytes are no whole number of images of {_RECORD_BYTES} bytes"
-        )
-    records: np.ndarray = np.frombuffer(content, dtype=np.uint8).reshape(-1, _RECORD_BYTES)
-    return records[:, 1:], records[:, 0]
 
 
 def read_batch(name: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:

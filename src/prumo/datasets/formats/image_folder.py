@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
-from prumo.datasets.image import EncodedPictures
+from prumo.datasets.image import Encoded, EncodedPictures
+from prumo.datasets.source import Source, Subset, reading
 from prumo.errors import DataError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from prumo.datasets.source import Subset
 
 _SUFFIXES = {".jpg", ".jpeg", ".png"}
 _TRAINING = "train"
 
 
-def find(path: Path, dataset: str) -> ImageFolderSource | None:
+def find(path: Path, _dataset: str) -> ImageFolderSource | None:
     """Any folder with images in it or in a sub-folder; its sub-folder `train` if there is one."""
-    del dataset
     if not path.is_dir():
         return None
     folder = path / _TRAINING if (path / _TRAINING).is_dir() else path
@@ -34,14 +30,13 @@ def find(path: Path, dataset: str) -> ImageFolderSource | None:
 
 
 @dataclass(frozen=True)
-class ImageFolderSource:
+class ImageFolderSource(Source):
     """Classes are the sub-folders by name, numbered from 0.
 
     Images come in turns, the first of every class, then the second: so that any number of images
     holds all classes.
     """
 
-    path: Path
     folder: Path
     kind: ClassVar[str] = "image folder"
 
@@ -56,9 +51,8 @@ class ImageFolderSource:
         """Labels and class names come from the names of the folders alone."""
         labels, files = self._listing
 
-        def encoded(positions: Sequence[int]) -> Iterator[tuple[str, Callable[[], bytes]]]:
-            for position in positions:
-                yield str(files[position]), partial(_content, files[position])
+        def encoded(positions: Sequence[int]) -> Iterator[Encoded]:
+            return ((str(files[at]), partial(_content, files[at])) for at in positions)
 
         return EncodedPictures(labels, encoded, self._empty_classes)
 
@@ -112,7 +106,5 @@ def _is_image(file: Path) -> bool:
 
 
 def _content(file: Path) -> bytes:
-    try:
+    with reading(file):
         return file.read_bytes()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror}") from error

@@ -5,15 +5,18 @@ from __future__ import annotations
 import gzip
 import re
 import struct
-import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, TYPE_CHECKING, ClassVar
+from itertools import islice
+from pathlib import Path
+from typing import IO, ClassVar, TypeVar
 
 import google_crc32c
 import numpy as np
 
-from prumo.datasets.image import EncodedPictures
+from prumo.datasets.image import Encoded, EncodedPictures
+from prumo.datasets.source import Source, Subset, reading
 from prumo.errors import DataError
 from prumo.protobuf import (
     CONTENT,
@@ -24,12 +27,6 @@ from prumo.protobuf import (
     read_varint,
     written_varint,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from prumo.datasets.source import Subset
 
 _NUMBER_BITS = (1 << 64) - 1
 """What a number holds above them is dropped, as protocol buffers do."""
@@ -45,11 +42,11 @@ _LENGTH, _CHECKSUM = struct.Struct("<Q"), struct.Struct("<I")
 _BUFFER_BYTES = 1 << 20
 
 _BYTES_LIST, _INT64_LIST = 1, 3
+Value = TypeVar("Value", int, bytes)
 
 
-def find(path: Path, dataset: str) -> TfrecordSource | None:
+def find(path: Path, _dataset: str) -> TfrecordSource | None:
     """One file, or a folder of them; of a folder with a training part, only that."""
-    del dataset
     if path.is_file():
         return TfrecordSource(path, (path,)) if _NAME.fullmatch(path.name) else None
     files = sorted(file for file in path.iterdir() if _NAME.fullmatch(file.name))
@@ -58,35 +55,34 @@ def find(path: Path, dataset: str) -> TfrecordSource | None:
 
 
 @dataclass(frozen=True)
-class TfrecordSource:
+class TfrecordSource(Source):
     """The records of one or more files, in the order of their names."""
 
-    path: Path
     found: tuple[Path, ...]
     kind: ClassVar[str] = "TFRecord"
-    class_names: ClassVar[Sequence[str]] = ()
 
-    def files(self, subset: Subset) -> Sequence[Path]:
+    def files(self, _subset: Subset) -> Sequence[Path]:
         """All files, whatever the subset: labels lie beside the images."""
-        del subset
         return self.found
 
     def read(self) -> EncodedPictures:
         """Go through all records once for their labels; images are read again when needed."""
         _require_all_shards(self.found)
         labels: np.ndarray = np.array(
-            [_label(name, example) for name, example in read_examples(self.found)], dtype=np.int64
+            [
+                _only(example.numbers.get(LABEL, []), f"{name}: needs one number as {LABEL}")
+                for name, example in read_examples(self.found)
+            ],
+            dtype=np.int64,
         )
 
-        def encoded(positions: Sequence[int]) -> Iterator[tuple[str, Callable[[], bytes]]]:
-            wanted = iter(positions)
-            following = next(wanted, None)
-            for position, (name, example) in enumerate(read_examples(self.found)):
-                if following is None:
-                    return
-                if position == following:
-                    yield name, partial(_image, name, example)
-                    following = next(wanted, None)
+        def encoded(positions: Sequence[int]) -> Iterator[Encoded]:
+            wanted = set(positions)
+            some = islice(read_examples(self.found), max(positions, default=-1) + 1)
+            for position, (name, example) in enumerate(some):
+                if position in wanted:
+                    images = example.texts.get(IMAGE, [])
+                    yield name, partial(_only, images, f"{name}: needs one image as {IMAGE}")
 
         return EncodedPictures(labels, encoded)
 
@@ -103,23 +99,16 @@ def read_examples(files: Sequence[Path]) -> Iterator[tuple[str, Example]]:
 
 
 def _records(file: Path) -> Iterator[bytes]:
-    try:
-        with gzip.open(file) if _is_gzip(file) else file.open("rb") as stream:
+    with reading(file):
+        with file.open("rb") as stream:
+            start = stream.read(_HEADER_BYTES)
+        # Gzip's mark may also be the chance length of a first record.
+        is_gzip = start.startswith(_GZIP) and not _is_right(start[:8], start[8:])
+        with gzip.open(file) if is_gzip else file.open("rb") as records:
             number = 1
-            while header := stream.read(_HEADER_BYTES):
-                yield _record(header, stream, f"{file}: record {number}")
+            while header := records.read(_HEADER_BYTES):
+                yield _record(header, records, f"{file}: record {number}")
                 number += 1
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{file}: is not whole: {error}") from error
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}") from error
-
-
-def _is_gzip(file: Path) -> bool:
-    """Whether gzip's mark is more than the chance length of a first record."""
-    with file.open("rb") as stream:
-        start = stream.read(_HEADER_BYTES)
-    return start.startswith(_GZIP) and not _is_right(start[:8], start[8:])
 
 
 def _record(header: bytes, stream: IO[bytes] | gzip.GzipFile, name: str) -> bytes:
@@ -129,7 +118,7 @@ def _record(header: bytes, stream: IO[bytes] | gzip.GzipFile, name: str) -> byte
     # Checked first: a wrong length could ask for all memory.
     if not _is_right(header[:8], header[8:]):
         raise DataError(f"{name}: the checksum of its length is wrong")
-    (length,) = struct.unpack("<Q", header[:8])
+    (length,) = _LENGTH.unpack(header[:8])
     if length > _MOST_BYTES:
         raise DataError(f"{name}: {length} bytes are more than a record may have")
     content = stream.read(length)
@@ -142,7 +131,7 @@ def _record(header: bytes, stream: IO[bytes] | gzip.GzipFile, name: str) -> byte
 
 
 def _is_right(content: bytes, checksum: bytes) -> bool:
-    return len(checksum) == _FOOTER_BYTES and struct.pack("<I", masked_crc(content)) == checksum
+    return _CHECKSUM.pack(masked_crc(content)) == checksum
 
 
 def write_records(path: Path, records: Iterable[bytes]) -> None:
@@ -205,17 +194,9 @@ def masked_crc(content: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def _label(name: str, example: Example) -> int:
-    values = example.numbers.get(LABEL, [])
+def _only(values: Sequence[Value], need: str) -> Value:
     if len(values) != 1:
-        raise DataError(f"{name}: needs one number as {LABEL}; has {len(values)}")
-    return values[0]
-
-
-def _image(name: str, example: Example) -> bytes:
-    values = example.texts.get(IMAGE, [])
-    if len(values) != 1:
-        raise DataError(f"{name}: needs one image as {IMAGE}; has {len(values)}")
+        raise DataError(f"{need}; has {len(values)}")
     return values[0]
 
 
@@ -244,9 +225,11 @@ def written_example(example: Example) -> bytes:
     """Serialize an example; features that were given in the same order give the same bytes."""
     parts: list[bytes] = []
     for name, texts in example.texts.items():
-        parts += _feature(name, _BYTES_LIST, _texts(texts))
+        values = [part for text in texts for part in (field_head(1, len(text)), text)]
+        parts += _feature(name, _BYTES_LIST, values)
     for name, numbers in example.numbers.items():
-        parts += _feature(name, _INT64_LIST, _encoded_numbers(numbers))
+        packed = b"".join(written_varint(number & _NUMBER_BITS) for number in numbers)
+        parts += _feature(name, _INT64_LIST, [field_head(1, len(packed)), packed])
     # Joined once at the very end, so that an image is copied once and not at every level.
     return b"".join((field_head(1, sum(map(len, parts))), *parts))
 
@@ -258,12 +241,3 @@ def _feature(name: str, kind: int, values: list[bytes]) -> list[bytes]:
     key = name.encode()
     entry = field_head(1, len(key)) + key + field_head(2, len(list_head) + length) + list_head
     return [field_head(1, len(entry) + length) + entry, *values]
-
-
-def _texts(texts: list[bytes]) -> list[bytes]:
-    return [part for text in texts for part in (field_head(1, len(text)), text)]
-
-
-def _encoded_numbers(numbers: list[int]) -> list[bytes]:
-    packed = b"".join(written_varint(number & _NUMBER_BITS) for number in numbers)
-    return [field_head(1, len(packed)), packed]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from csv import Error as TableError  # `csv` is a module of this package once it is loaded
+from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from prumo.errors import InputError, PluginError, did_you_mean
@@ -11,10 +14,6 @@ from prumo.money.sources.documents import Document, Origin, Request
 from prumo.plugins import PRICE_SOURCES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from datetime import date
-    from pathlib import Path
-
     from prumo.money.price import Price
     from prumo.progress import Progress
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import csv
 import os
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import DownloadError, InputError, did_you_mean
@@ -28,8 +30,6 @@ from prumo.money.sources.documents import (
 from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AWS_PRICES_URL"
@@ -69,24 +69,37 @@ class AwsPriceList:
 
     def read(self, documents: Sequence[Document], origin: Origin) -> list[Price]:
         """The machines and endpoints on demand; offer files have no spot prices."""
-        return _prices(documents, origin)
+        found: dict[str, tuple[float, Price]] = {}
+        for offer in chain.from_iterable(map(_offers, documents)):
+            product = _PRODUCTS.get(offer.service)
+            price = product(offer) if product else None
+            if price is None:
+                continue
+            price = price.model_copy(update={"as_of": price.as_of or origin.as_of})
+            # A free tier is no price, unless there is no other.
+            rank = offer.begins if offer.amount else float("inf")
+            if price.name not in found or rank < found[price.name][0]:
+                found[price.name] = (rank, price)
+        return [price for _, price in found.values()]
 
     def fetch(self, request: Request, progress: Progress, today: date) -> list[Price]:
         """The prices on demand, as of the day that AWS published them."""
         del today
-        offer = _offer(request.provider)
-        index = _get(_INDEX, "AWS price list", progress)
+        if request.provider not in _OFFERS:
+            hint = did_you_mean(request.provider, _OFFERS)
+            raise InputError(f"the AWS price list has no prices of '{request.provider}'; {hint}")
+        offer = _OFFERS[request.provider]
+        index = fetch_json(_url(_INDEX), "AWS price list", progress)
         path = str(_at(_INDEX, index, "offers", offer, "currentRegionIndexUrl"))
-        regions = _at(path, _get(path, offer, progress), "regions")
-        wanted = set(request.skus)
-        return [
-            price
-            for region in request.regions
-            for price in _region_prices(
-                offer, _file(path, regions, region, offer), region, progress
-            )
-            if not wanted or price.sku in wanted
-        ]
+        regions = _at(path, fetch_json(_url(path), offer, progress), "regions")
+        prices: list[Price] = []
+        for region in request.regions:
+            url = _url(_file(path, regions, region, offer))
+            prices += self._fetched(url, f"{offer} {region}", progress)
+        return [price for price in prices if not request.skus or price.sku in request.skus]
+
+    def _fetched(self, url: str, title: str, progress: Progress) -> list[Price]:
+        return fetch(url, title, progress, lambda text: self.read([Document(url, text)], Origin()))
 
 
 @dataclass(frozen=True)
@@ -104,46 +117,12 @@ class _Offer:
     currency: str
 
 
-def _prices(documents: Sequence[Document], origin: Origin) -> list[Price]:
-    found: dict[str, tuple[float, Price]] = {}
-    for document in documents:
-        for offer in _offers(document):
-            product = _PRODUCTS.get(offer.service)
-            price = product(offer) if product else None
-            if price is None:
-                continue
-            price = price.model_copy(update={"as_of": price.as_of or origin.as_of})
-            # A free tier is no price, unless there is no other.
-            rank = offer.begins if offer.amount else float("inf")
-            if price.name not in found or rank < found[price.name][0]:
-                found[price.name] = (rank, price)
-    return [price for _, price in found.values()]
-
-
-def _offer(provider: str) -> str:
-    if provider not in _OFFERS:
-        hint = did_you_mean(provider, _OFFERS)
-        raise InputError(f"the AWS price list has no prices of '{provider}'; {hint}")
-    return _OFFERS[provider]
-
-
 def _file(index: str, regions: Any, region: str, offer: str) -> str:  # noqa: ANN401 (JSON)
     """The path of a region's file; EC2's is its CSV, 300 MB that need not fit in memory."""
     if isinstance(regions, dict) and region not in regions:
         raise InputError(f"{offer} is not sold in '{region}'; {did_you_mean(region, regions)}")
     path = str(_at(index, regions, region, "currentVersionUrl"))
     return path.removesuffix(".json") + ".csv" if offer == _MACHINES else path
-
-
-def _region_prices(offer: str, path: str, region: str, progress: Progress) -> list[Price]:
-    url = _url(path)
-    return fetch(
-        url, f"{offer} {region}", progress, lambda text: _prices([Document(url, text)], Origin())
-    )
-
-
-def _get(path: str, title: str, progress: Progress) -> Any:  # noqa: ANN401 (whatever it holds)
-    return fetch_json(_url(path), title, progress)
 
 
 def _url(path: str) -> str:

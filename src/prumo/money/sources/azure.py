@@ -6,6 +6,8 @@ It needs no account: https://learn.microsoft.com/rest/api/cost-management/retail
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -15,9 +17,6 @@ from prumo.money.sources.documents import Document, Origin, Request, fetch_json,
 from prumo.study.section import REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from datetime import date
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AZURE_PRICES_URL"
@@ -28,6 +27,11 @@ _SKUS_OF_A_FILTER = 10
 _MOST_PAGES = 2000
 _PROVIDER = "azure"
 _API = "Azure Retail Prices API"
+_HOURS_OF_MACHINES = {
+    "type": "Consumption",
+    "unitOfMeasure": "1 Hour",
+    "serviceName": "Virtual Machines",
+}
 
 
 class AzureRetailPrices:
@@ -112,14 +116,8 @@ def _prices_of(items: Iterable[Any], origin: Origin) -> list[Price]:
         amounts = found.setdefault(key, {})
         # Of a machine's several meters only one is paid; with the highest nobody pays more.
         amounts[purchase] = max(item["retailPrice"], amounts.get(purchase, 0.0))
-    return list(_as_prices(found, origin))
-
-
-def _as_prices(
-    found: dict[tuple[str, str, str], dict[Purchase, float]], origin: Origin
-) -> Iterator[Price]:
-    for (sku, region, currency), amounts in found.items():
-        yield Price(
+    return [
+        Price(
             provider=_PROVIDER,
             sku=spelt(sku, SKU),
             region=spelt(region.lower(), REGION),
@@ -129,6 +127,8 @@ def _as_prices(
             as_of=origin.as_of,
             source=_API,
         )
+        for (sku, region, currency), amounts in found.items()
+    ]
 
 
 def _purchase(item: Any) -> Purchase | None:  # noqa: ANN401 (whatever the JSON holds)
@@ -136,21 +136,13 @@ def _purchase(item: Any) -> Purchase | None:  # noqa: ANN401 (whatever the JSON 
     if not isinstance(item, dict):
         return None
     product, meter = str(item.get("productName", "")), str(item.get("meterName", ""))
+    texts = [item.get(name) for name in ("armSkuName", "armRegionName", "currencyCode")]
     if (
-        item.get("type") != "Consumption"
-        or item.get("unitOfMeasure") != "1 Hour"
-        or item.get("serviceName") != "Virtual Machines"
-        or not all(_is_text(item.get(name)) for name in ("armSkuName", "armRegionName"))
-        or not _is_text(item.get("currencyCode"))
+        any(item.get(name) != value for name, value in _HOURS_OF_MACHINES.items())
+        or not all(isinstance(text, str) and text.strip() for text in texts)
         or not isinstance(item.get("retailPrice"), float | int)
-        or "Windows" in product
-        or "Cloud Services" in product
-        or "CloudServices" in product
+        or any(word in product for word in ("Windows", "Cloud Services", "CloudServices"))
         or "Low Priority" in meter
     ):
         return None
     return Purchase.SPOT if "Spot" in meter else Purchase.ON_DEMAND
-
-
-def _is_text(value: Any) -> bool:  # noqa: ANN401 (whatever the JSON holds)
-    return isinstance(value, str) and bool(value.strip())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.money.price import COLUMNS, REQUIRED, read_table
+from prumo.money.price import COLUMNS, REQUIRED, Price, read_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from prumo.money.price import Price
     from prumo.money.sources.documents import Document, Origin
 
 

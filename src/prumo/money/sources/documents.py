@@ -10,8 +10,9 @@ import json
 import re
 import tempfile
 import urllib.error
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import IO, TYPE_CHECKING, Any, TextIO, TypeVar
 
 from prumo.errors import DownloadError, InputError
@@ -19,20 +20,10 @@ from prumo.http import RetryPolicy, TransientError, chunks, opened, retry
 from prumo.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import date
-
     from prumo.progress import Progress
 
 RETRIES = RetryPolicy()
-_PASSING_FAULTS = {
-    http.HTTPStatus.REQUEST_TIMEOUT,
-    http.HTTPStatus.TOO_MANY_REQUESTS,
-    http.HTTPStatus.INTERNAL_SERVER_ERROR,
-    http.HTTPStatus.BAD_GATEWAY,
-    http.HTTPStatus.SERVICE_UNAVAILABLE,
-    http.HTTPStatus.GATEWAY_TIMEOUT,
-}
+_PASSING_FAULTS = {408, 429, 500, 502, 503, 504}
 _MEGABYTE = 1_000_000
 _JSON_CHARACTERS = 256 * 2**20
 
@@ -99,7 +90,14 @@ def spelt(name: str, pattern: str) -> str:
 
 def fetch_json(url: str, title: str, progress: Progress) -> Any:  # noqa: ANN401 (whatever it holds)
     """The JSON at a URL; one that is cut off is asked for again."""
-    return fetch(url, title, progress, _json)
+
+    def parsed(text: TextIO) -> Any:  # noqa: ANN401 (whatever the JSON holds)
+        try:
+            return json.load(text)
+        except ValueError as error:
+            raise TransientError(f"the answer is no whole JSON: {error}") from error
+
+    return fetch(url, title, progress, parsed)
 
 
 def fetch(url: str, title: str, progress: Progress, read: Callable[[TextIO], T]) -> T:
@@ -119,14 +117,12 @@ def fetch(url: str, title: str, progress: Progress, read: Callable[[TextIO], T])
     try:
         return retry(attempt, RETRIES, on_wait)
     except TransientError as error:
-        if not RETRIES.allows(error.wait_seconds):
-            raise DownloadError(
-                f"{place}: {error}; it asks to be left alone for {error.wait_seconds:.0f} s: "
-                "call again after that"
-            ) from error
-        raise DownloadError(
-            f"{place}: {error}, {RETRIES.attempts} times; the prices known so far are kept"
-        ) from error
+        if RETRIES.allows(error.wait_seconds):
+            end = f", {RETRIES.attempts} times; the prices known so far are kept"
+        else:
+            wait = f"{error.wait_seconds:.0f} s"
+            end = f"; it asks to be left alone for {wait}: call again after that"
+        raise DownloadError(f"{place}: {error}{end}") from error
     except UnicodeDecodeError as error:
         raise DownloadError(f"{place}: is no text in UTF-8") from error
     except csv.Error as error:
@@ -142,7 +138,9 @@ def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
                 title = f"{title} ({size / _MEGABYTE:.0f} MB)"
             for chunk in chunks(answer):
                 file.write(chunk)
-                progress.show(title, _progress_of(file.tell(), size))
+                done = file.tell()
+                share = f"{100 * done // size} %" if size else f"{done / _MEGABYTE:.1f} MB"
+                progress.show(title, share)
     except urllib.error.HTTPError as error:
         reason = f"{error.code} {error.reason}"
         if error.code in _PASSING_FAULTS:
@@ -158,10 +156,6 @@ def _receive(url: str, file: IO[bytes], title: str, progress: Progress) -> None:
         raise TransientError(str(error) or "the connection broke") from error
 
 
-def _progress_of(done: int, size: int) -> str:
-    return f"{100 * done // size} %" if size else f"{done / _MEGABYTE:.1f} MB"
-
-
 def _asked_wait(retry_after: str | None) -> float | None:
     """The seconds that a service asks for, which writes them as a number or as a date."""
     if not retry_after:
@@ -174,10 +168,3 @@ def _asked_wait(retry_after: str | None) -> float | None:
         return None
     # HTTP dates are in UTC, also where one does not say so.
     return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-def _json(text: TextIO) -> Any:  # noqa: ANN401 (whatever the JSON holds)
-    try:
-        return json.load(text)
-    except ValueError as error:
-        raise TransientError(f"the answer is no whole JSON: {error}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,8 +29,6 @@ from prumo.money.sources.documents import (
 from prumo.study.section import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_SKYPILOT_PRICES_URL"
@@ -38,45 +36,31 @@ COMMITS_URL_VARIABLE = "PRUMO_SKYPILOT_COMMITS_URL"
 _URL = "https://raw.githubusercontent.com/skypilot-org/skypilot-catalog/master"
 _COMMITS_URL = "https://api.github.com/repos/skypilot-org/skypilot-catalog/commits"
 _COLUMNS = ("InstanceType", "AcceleratorName", "AcceleratorCount", "Region", "Price", "SpotPrice")
-_GOOGLE = "gcp"
-_TPU = "tpu-"
-_FILE = "vms"
 
-# Hosts that are sold with their GPUs only.
+# Hosts that are sold with their GPUs only, and how many each size has.
 _WITH_GPUS = {
-    "a2-highgpu-1g": ("A100", 1),
-    "a2-highgpu-2g": ("A100", 2),
-    "a2-highgpu-4g": ("A100", 4),
-    "a2-highgpu-8g": ("A100", 8),
-    "a2-megagpu-16g": ("A100", 16),
-    "a2-ultragpu-1g": ("A100-80GB", 1),
-    "a2-ultragpu-2g": ("A100-80GB", 2),
-    "a2-ultragpu-4g": ("A100-80GB", 4),
-    "a2-ultragpu-8g": ("A100-80GB", 8),
-    "a3-highgpu-1g": ("H100", 1),
-    "a3-highgpu-2g": ("H100", 2),
-    "a3-highgpu-4g": ("H100", 4),
-    "a3-highgpu-8g": ("H100", 8),
-    "a3-megagpu-8g": ("H100-MEGA", 8),
-    "a3-ultragpu-8g": ("H200", 8),
-    "a4-highgpu-8g": ("B200", 8),
-    "g2-standard-4": ("L4", 1),
-    "g2-standard-8": ("L4", 1),
-    "g2-standard-12": ("L4", 1),
-    "g2-standard-16": ("L4", 1),
-    "g2-standard-32": ("L4", 1),
-    "g2-standard-24": ("L4", 2),
-    "g2-standard-48": ("L4", 4),
-    "g2-standard-96": ("L4", 8),
-    "g4-standard-48": ("RTXPRO6000", 1),
-    "g4-standard-96": ("RTXPRO6000", 2),
-    "g4-standard-192": ("RTXPRO6000", 4),
-    "g4-standard-384": ("RTXPRO6000", 8),
+    f"{family}-{size}": (gpu, count)
+    for family, gpu, counts in (
+        ("a2-highgpu", "A100", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
+        ("a2-megagpu", "A100", {"16g": 16}),
+        ("a2-ultragpu", "A100-80GB", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
+        ("a3-highgpu", "H100", {"1g": 1, "2g": 2, "4g": 4, "8g": 8}),
+        ("a3-megagpu", "H100-MEGA", {"8g": 8}),
+        ("a3-ultragpu", "H200", {"8g": 8}),
+        ("a4-highgpu", "B200", {"8g": 8}),
+        (
+            "g2-standard",
+            "L4",
+            {"4": 1, "8": 1, "12": 1, "16": 1, "32": 1, "24": 2, "48": 4, "96": 8},
+        ),
+        ("g4-standard", "RTXPRO6000", {"48": 1, "96": 2, "192": 4, "384": 8}),
+    )
+    for size, count in counts.items()
 }
+# The price of such a host alone is that of nothing one can rent.
 _GPU_FAMILIES = ("a2-", "a3-", "a4-", "a4x-", "g2-", "g4-")
 
 # Others are attached to N1 hosts of at most so many vCPUs, by number of GPUs.
-_N1_FAMILY = "n1-standard-"
 _N1_MOST_VCPUS: dict[str, dict[float, int]] = {
     "K80": {1: 8, 2: 16, 4: 32, 8: 64},
     "P4": {1: 24, 2: 48, 4: 96},
@@ -100,12 +84,20 @@ class SkyPilotCatalog:
     def read(self, documents: Sequence[Document], origin: Origin) -> Iterator[Price]:
         """One price for each machine and region: that of its cheapest zone."""
         for document in documents:
-            provider = _named(origin.provider) if origin.provider else _provider(document)
+            provider = _provider(document, origin)
             rows: Iterable[_Row] = _rows(document)
-            if provider == _GOOGLE:
+            if provider == "gcp":
                 rows = _google_machines(list(rows))
+            cheapest: dict[tuple[str, str], _Row] = {}
+            for row in rows:
+                key = (row.machine, row.region)
+                other = cheapest.get(key, row)
+                cheapest[key] = row._replace(
+                    on_demand=_least(row.on_demand, other.on_demand),
+                    spot=_least(row.spot, other.spot),
+                )
             source = Origin(provider, origin.as_of)
-            yield from (_price(row, source) for row in _cheapest_zones(rows))
+            yield from (_price(row, source) for row in cheapest.values())
 
     def fetch(self, request: Request, progress: Progress, today: date) -> list[Price]:
         """A provider's prices, as of the day that its catalog last changed."""
@@ -150,18 +142,17 @@ class _Row(NamedTuple):
     spot: float | None
 
 
-def _named(provider: str) -> str:
-    if not re.fullmatch(PROVIDER, provider):
-        raise InputError(
-            f"'{provider}' cannot be a provider; write it in small letters, digits and dashes"
-        )
-    return provider
-
-
-def _provider(document: Document) -> str:
+def _provider(document: Document, origin: Origin) -> str:
     """The catalogs lie in folders of their providers' names: `catalogs/v8/gcp/vms.csv`."""
+    if re.fullmatch(PROVIDER, origin.provider):
+        return origin.provider
+    if origin.provider:
+        raise InputError(
+            f"'{origin.provider}' cannot be a provider; "
+            "write it in small letters, digits and dashes"
+        )
     path = Path(document.name).absolute()
-    if path.stem == _FILE and re.fullmatch(PROVIDER, path.parent.name):
+    if path.stem == "vms" and re.fullmatch(PROVIDER, path.parent.name):
         return path.parent.name
     raise InputError(f"{document.name}: does not say whose prices these are; give --provider")
 
@@ -202,25 +193,21 @@ def _google_machines(rows: Sequence[_Row]) -> Iterator[_Row]:
             hosts.setdefault(row.zone, []).append(row)
     for row in rows:
         if row.machine:
-            if not _needs_gpus(row.machine):
+            if not row.machine.startswith(_GPU_FAMILIES):
                 yield row
-        elif row.accelerator.startswith(_TPU):
+        elif row.accelerator.startswith("tpu-"):
             yield row._replace(machine=row.accelerator)
         else:
-            gpus = _Gpus(row.accelerator, row.accelerators)
+            count = "" if row.accelerators == 1 else f"{row.accelerators:g}x"
             for host in hosts.get(row.zone, ()):
-                if _takes(host.machine, host.vcpus, gpus):
-                    yield _joined(host, row, gpus)
-
-
-def _joined(host: _Row, gpus_row: _Row, gpus: _Gpus) -> _Row:
-    return host._replace(
-        machine=f"{host.machine}+{gpus.label}",
-        accelerator=gpus.name,
-        accelerators=gpus.count,
-        on_demand=_sum(host.on_demand, gpus_row.on_demand),
-        spot=_sum(host.spot, gpus_row.spot),
-    )
+                if _takes(host, row):
+                    yield host._replace(
+                        machine=f"{host.machine}+{count}{row.accelerator}",
+                        accelerator=row.accelerator,
+                        accelerators=row.accelerators,
+                        on_demand=_sum(host.on_demand, row.on_demand),
+                        spot=_sum(host.spot, row.spot),
+                    )
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
@@ -229,21 +216,6 @@ def _sum(one: float | None, other: float | None) -> float | None:
         return None
     useless = [amount for amount in (one, other) if amount_problem(amount)]
     return useless[0] if useless else round(one + other, 9)
-
-
-def _cheapest_zones(rows: Iterable[_Row]) -> list[_Row]:
-    merged: dict[tuple[str, str], _Row] = {}
-    for row in rows:
-        key = (row.machine, row.region)
-        other = merged.get(key)
-        merged[key] = row if other is None else _cheaper(row, other)
-    return list(merged.values())
-
-
-def _cheaper(row: _Row, other: _Row) -> _Row:
-    return row._replace(
-        on_demand=_least(row.on_demand, other.on_demand), spot=_least(row.spot, other.spot)
-    )
 
 
 def _least(one: float | None, other: float | None) -> float | None:
@@ -269,27 +241,10 @@ def _price(row: _Row, origin: Origin) -> Price:
     )
 
 
-@dataclass(frozen=True)
-class _Gpus:
-    """GPUs that are priced without a host."""
-
-    name: str
-    count: float
-
-    @property
-    def label(self) -> str:
-        """As it stands in the name of a machine: `T4`, `2xT4`."""
-        return self.name if self.count == 1 else f"{self.count:g}x{self.name}"
-
-
-def _takes(host: str, vcpus: float | None, gpus: _Gpus) -> bool:
+def _takes(host: _Row, gpus: _Row) -> bool:
     """Whether a machine can be rented with this host and these GPUs."""
-    if host in _WITH_GPUS:
-        return _WITH_GPUS[host] == (gpus.name, gpus.count)
-    most_vcpus = _N1_MOST_VCPUS.get(gpus.name, {}).get(gpus.count, 0)
-    return host.startswith(_N1_FAMILY) and vcpus is not None and vcpus <= most_vcpus
-
-
-def _needs_gpus(host: str) -> bool:
-    """Whether the price of a host alone is that of nothing one can rent."""
-    return host.startswith(_GPU_FAMILIES)
+    if host.machine in _WITH_GPUS:
+        return _WITH_GPUS[host.machine] == (gpus.accelerator, gpus.accelerators)
+    most_vcpus = _N1_MOST_VCPUS.get(gpus.accelerator, {}).get(gpus.accelerators, 0)
+    is_family = host.machine.startswith("n1-standard-")
+    return is_family and host.vcpus is not None and host.vcpus <= most_vcpus

@@ -11,13 +11,13 @@ import polars as pl
 from prumo.message import Message
 from prumo.report.figures.curves import DASHES
 from prumo.report.figures.figure import (
-    INK,
     PALETTE,
     SHAPES,
     Extent,
     axis_title,
-    caption,
     draw,
+    mark_levels,
+    panel_title,
     plain,
     value_axis,
 )
@@ -36,6 +36,14 @@ FEWEST_BATCHES = 3
 CPU = "cpu"
 PLOT_PIXELS = (350, 230)
 LOGARITHMIC = Message("The axis of time is logarithmic.")
+# With an acceleration beside the time, or without.
+READINGS = {
+    True: "Left: mean time per image with its {confidence:g} % confidence interval. Right: how "
+    "many times as fast as the CPU, with the same kind of interval. Batch sizes double from line "
+    "to line; those without a finished run are missing.",
+    False: "Mean time per image with its {confidence:g} % confidence interval. Batch sizes double "
+    "from line to line; those without a finished run are missing.",
+}
 
 
 @dataclass(frozen=True)
@@ -49,15 +57,15 @@ class Parts:
     panels: tuple[str, ...]
 
 
-def batch_figure(
+def batch_figures(
     runs: pl.DataFrame, factors: Sequence[str], confidence: float, language: Language
-) -> Figure | None:
-    """Curves over batch sizes; None where fewer than three were measured."""
+) -> list[Figure]:
+    """Curves over batch sizes; none where fewer than three were measured."""
     if BATCH not in factors or THROUGHPUT not in runs.columns:
-        return None
+        return []
     measured = runs.filter(pl.col(THROUGHPUT) > 0)
     if not measured.schema[BATCH].is_numeric() or measured[BATCH].n_unique() < FEWEST_BATCHES:
-        return None
+        return []
     parts = _parts(measured, factors)
     seconds = _times(measured, parts, confidence)
     scale = language.scale(seconds.select(pl.col("value").median()).item(), "s")
@@ -71,30 +79,14 @@ def batch_figure(
         against = language.say(Message("Acceleration against the CPU"))
         tables.append((ratios, alt.Y("value:Q", **value_axis(against, _extent(ratios, 0.0)))))
     groups = [_group(panel, tables, parts) for panel in times["panel"].unique(maintain_order=True)]
-    heading, reading = _words(confidence, accelerated=ratios.height > 0)
-    return draw(
-        alt.vconcat(*groups, spacing=22),
-        "batch",
-        language.say(heading),
-        caption([reading, LOGARITHMIC if extent.logarithmic else None], language),
-        language,
+    heading = Message(
+        "Time per image and acceleration by batch size"
+        if ratios.height
+        else "Time per image by batch size"
     )
-
-
-def _words(confidence: float, *, accelerated: bool) -> tuple[Message, Message]:
-    values = {"confidence": 100 * confidence}
-    if not accelerated:
-        return Message("Time per image by batch size"), Message(
-            "Mean time per image with its {confidence:g} % confidence interval. Batch sizes double "
-            "from line to line; those without a finished run are missing.",
-            values,
-        )
-    return Message("Time per image and acceleration by batch size"), Message(
-        "Left: mean time per image with its {confidence:g} % confidence interval. Right: how many "
-        "times as fast as the CPU, with the same kind of interval. Batch sizes double from line to "
-        "line; those without a finished run are missing.",
-        values,
-    )
+    reading = Message(READINGS[ratios.height > 0], {"confidence": 100 * confidence})
+    sentences = [reading, LOGARITHMIC if extent.logarithmic else None]
+    return [draw(alt.vconcat(*groups, spacing=22), "batch", heading, sentences, language)]
 
 
 def _parts(runs: pl.DataFrame, factors: Sequence[str]) -> Parts:
@@ -134,28 +126,25 @@ def _accelerations(times: pl.DataFrame, confidence: float) -> pl.DataFrame:
     pairs = times.filter(pl.col("device") != CPU).join(cpu, on=same, maintain_order="left")
     ratios = [ratio_of(row["cpu"], row["runs"], confidence) for row in pairs.iter_rows(named=True)]
     return pairs.with_columns(
-        value=pl.Series([ratio.value for ratio in ratios], dtype=pl.Float64),
-        low=pl.Series([ratio.low for ratio in ratios], dtype=pl.Float64),
-        high=pl.Series([ratio.high for ratio in ratios], dtype=pl.Float64),
+        pl.Series(name, [getattr(ratio, name) for ratio in ratios], dtype=pl.Float64)
+        for name in ("value", "low", "high")
     )
 
 
-def _group(panel: str, tables: Sequence[tuple[pl.DataFrame, Any]], parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+def _group(panel: str, tables: Sequence[tuple[pl.DataFrame, Any]], parts: Parts) -> Any:
     plots = [
         _plot(inside.drop("runs"), table, parts, y)
         for table, y in tables
         if (inside := table.filter(pl.col("panel") == panel)).height
     ]
-    heading = alt.Title(panel, anchor="start", frame="bounds", fontSize=13, color=INK)
-    return alt.hconcat(*plots, spacing=30, title=heading)
+    return alt.hconcat(*plots, spacing=30, title=panel_title(panel))
 
 
 def _extent(table: pl.DataFrame, *ends: float) -> Extent:
-    intervals = pl.concat([table["low"], table["high"]]).drop_nulls().to_list()
-    return Extent.of(table["value"].to_list(), [*intervals, *ends])
+    return Extent.of(table["value"].to_list(), [*table["low"], *table["high"], *ends])
 
 
-def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> Any:  # noqa: ANN401 (Altair)
+def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> Any:
     """The part of a table in one panel, on the axes of the whole table."""
     sizes = sorted(table["batch"].unique())
     width, height = PLOT_PIXELS
@@ -177,26 +166,17 @@ def _plot(inside: pl.DataFrame, table: pl.DataFrame, parts: Parts, y: Any) -> An
     ).properties(width=width, height=height)
 
 
-def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[str]) -> Any:  # noqa: ANN401 (Altair)
+def _by_color(channel: Any, table: pl.DataFrame, parts: Parts, marks: Sequence[str]) -> Any:
     """Tell the factor of the curves by a channel; by colour and shape, one legend for both."""
     if not parts.color:
         return alt.value(marks[0])
     levels = table["color"].unique(maintain_order=True).to_list()
-    return channel(
-        "color:N",
-        sort=levels,
-        scale=plain(domain=levels, range=marks[: len(levels)]),
-        legend=plain(title=parts.color, orient="top"),
-    )
+    return mark_levels(channel, "color:N", levels, marks, title=parts.color)
 
 
-def _dashes(table: pl.DataFrame, parts: Parts) -> Any:  # noqa: ANN401 (Altair)
+def _dashes(table: pl.DataFrame, parts: Parts) -> Any:
     levels = table["device"].unique(maintain_order=True).to_list()
     if len(levels) == 1:
         return alt.value(DASHES[0])
-    return alt.StrokeDash(
-        "device:N",
-        sort=levels,
-        scale=plain(domain=levels, range=DASHES[: len(levels)]),
-        legend=plain(title=parts.device, orient="top", symbolType="stroke", symbolSize=400),
-    )
+    legend = plain(title=parts.device, symbolType="stroke", symbolSize=400)
+    return mark_levels(alt.StrokeDash, "device:N", levels, DASHES, **legend)

@@ -15,13 +15,14 @@ from prumo.report.figures.figure import (
     INK,
     LOGARITHMIC_RATIO,
     PALETTE,
-    caption,
     draw,
+    levels_in,
+    mark_levels,
     plain,
     round_numbers,
 )
 from prumo.report.label import SEPARATOR, levels_label, row_label
-from prumo.statistics.training import SMOOTHED_SHARE, Resource, resources_of, usage_by_scenario
+from prumo.statistics.training import SMOOTHED_SHARE, resources_of, usage_by_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,21 +76,15 @@ READING = Message(
     "and the most of them. Each panel has its own time axis."
 )
 BAND_OPACITY = 0.2
-RESOURCE_NAMES = {
-    Resource.CPU: "CPU",
-    Resource.MEMORY: "memory",
-    Resource.GPU: "GPU",
-    Resource.GPU_MEMORY: "GPU memory",
-}
 
 
-def loss_figure(
+def loss_figures(
     losses: Losses, runs: pl.DataFrame, factors: Sequence[str], language: Language
-) -> Figure | None:
-    """The loss over epochs, or over the steps of a few; None where too little was reported."""
+) -> list[Figure]:
+    """The loss over epochs, or over the steps of a few; none where too little was reported."""
     means = _means(losses, runs)
     if max(means.group_by("scenario").len()["len"], default=0) < FEWEST_POINTS:
-        return None
+        return []
     curves = curves_of(runs, factors, BATCH)
     longest = int(losses.table.select(pl.col("place").max()).item())
     places, values = means["place"].to_list(), means["value"].to_list()
@@ -107,26 +102,19 @@ def loss_figure(
         .transform_filter("datum.points == 1"),
         data=curves.of(means.with_columns(points=pl.len().over("scenario"))),
     )
-    return draw(
-        panels(chart, curves.panel_order),
-        "loss",
-        language.say("Loss during training"),
-        caption(
-            [
-                BY_EPOCH if losses.unit == "epoch" else BY_STEP,
-                SMOOTHED if losses.unit == "step" and longest * SMOOTHED_SHARE > 1 else None,
-                THINNED if longest > POINTS else None,
-                LOGARITHMIC_X if log_x else None,
-                LOGARITHMIC_Y if log_y else None,
-                None if positive else BELOW_ZERO,
-            ],
-            language,
-        ),
-        language,
-    )
+    sentences = [
+        BY_EPOCH if losses.unit == "epoch" else BY_STEP,
+        SMOOTHED if losses.unit == "step" and longest * SMOOTHED_SHARE > 1 else None,
+        THINNED if longest > POINTS else None,
+        LOGARITHMIC_X if log_x else None,
+        LOGARITHMIC_Y if log_y else None,
+        None if positive else BELOW_ZERO,
+    ]
+    heading = Message("Loss during training")
+    return [draw(panels(chart, curves.panel_order), "loss", heading, sentences, language)]
 
 
-def _axis(values: Sequence[float], *, logarithmic: bool, **options: Any) -> dict[str, Any]:  # noqa: ANN401 (Altair)
+def _axis(values: Sequence[float], *, logarithmic: bool, **options: Any) -> dict[str, Any]:
     low, high = min(values), max(values)
     if not logarithmic:
         return {"scale": plain(zero=False, nice=False), "axis": ticks(**options)}
@@ -150,50 +138,42 @@ def _means(losses: Losses, runs: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def usage_figure(
+def usage_figures(
     over_time: pl.DataFrame, runs: pl.DataFrame, factors: Sequence[str], language: Language
-) -> Figure | None:
-    """CPU, memory and GPUs of every scenario; None where nothing was sampled for long enough."""
-    labels = _labels(runs, factors)
+) -> list[Figure]:
+    """CPU, memory and GPUs of every scenario; none where nothing was sampled for long enough."""
+    scenarios = runs.select("scenario", *factors).unique("scenario", maintain_order=True)
+    labels = {
+        row["scenario"]: in_two_lines(row_label(row, factors)) for row in scenarios.rows(named=True)
+    }
     shown = dict(list(labels.items())[:MOST_PANELS])
     resources = {
-        language.say(RESOURCE_NAMES[resource]): columns
+        language.say(resource.value): columns
         for resource, columns in resources_of(over_time.columns).items()
     }
     seen = runs.filter(pl.col("scenario").is_in(list(shown)))
     means = usage_by_scenario(over_time, seen, resources)
     spans = means.group_by("scenario", "resource").len()["len"].to_list()
     if not spans or median(spans) < FEWEST_SPANS:
-        return None
+        return []
     table = means.with_columns(
         panel=pl.col("scenario").replace_strict(shown, return_dtype=pl.String)
     )
-    chart = _chart(table, list(resources))
+    chart = panels(_chart(table, list(resources)), list(shown.values()), own_x=True)
     left = len(labels) - len(shown)
     remark = Message("{left} further scenarios are not shown.", {"left": left}) if left else None
-    return draw(
-        panels(chart, list(shown.values()), own_x=True),
-        "usage",
-        language.say("Use of the machine over time"),
-        caption([READING, remark], language),
-        language,
-    )
+    return [
+        draw(chart, "usage", Message("Use of the machine over time"), [READING, remark], language)
+    ]
 
 
-def _labels(runs: pl.DataFrame, factors: Sequence[str]) -> dict[str, str]:
-    rows = runs.select("scenario", *factors).unique("scenario", maintain_order=True)
-    return {row["scenario"]: in_two_lines(row_label(row, factors)) for row in rows.rows(named=True)}
-
-
-def _chart(table: pl.DataFrame, names: list[str]) -> Any:  # noqa: ANN401 (Altair)
+def _chart(table: pl.DataFrame, names: list[str]) -> Any:
     # The legend is the bands' too, whose paleness it shall not take over.
-    legend = plain(title=None, orient="top", symbolType="stroke", symbolSize=400, symbolOpacity=1)
-    colors = plain(domain=names, range=PALETTE[: len(names)])
-    dashes = plain(domain=names, range=DASHES[: len(names)])
+    legend = plain(title=None, symbolType="stroke", symbolSize=400, symbolOpacity=1)
     percent = {"title": "%", "scale": plain(domain=[0, 100])}
     base = alt.Chart().encode(
         x=alt.X("seconds:Q", title=None, axis=ticks(), scale=plain(nice=False)),
-        color=alt.Color("resource:N", sort=names, scale=colors, legend=legend),
+        color=mark_levels(alt.Color, "resource:N", names, PALETTE, **legend),
     )
     # A single run has no band.
     bands = base.transform_filter("datum.runs > 1").mark_area(opacity=BAND_OPACITY)
@@ -201,13 +181,13 @@ def _chart(table: pl.DataFrame, names: list[str]) -> Any:  # noqa: ANN401 (Altai
         bands.encode(y=alt.Y("low:Q", **percent, axis=ticks(values=[0, 50, 100])), y2="high:Q"),
         base.mark_line(strokeWidth=1.5).encode(
             y=alt.Y("mean:Q", **percent),
-            strokeDash=alt.StrokeDash("resource:N", sort=names, scale=dashes, legend=legend),
+            strokeDash=mark_levels(alt.StrokeDash, "resource:N", names, DASHES, **legend),
         ),
         data=table,
     )
 
 
-def panels(chart: Any, order: Sequence[str], *, own_x: bool = False) -> Any:  # noqa: ANN401 (Altair)
+def panels(chart: Any, order: Sequence[str], *, own_x: bool = False) -> Any:
     """A chart once for each value of its column `panel`, in this order."""
     columns = min(COLUMNS if len(order) <= MANY_PANELS else MOST_COLUMNS, len(order))
     width = min(WIDEST_PIXELS, FULL_PIXELS // columns - GAP_PIXELS)
@@ -239,7 +219,7 @@ def in_two_lines(label: str, most_letters: int = 28) -> str:
     return f"{first}\n{label.removeprefix(first + SEPARATOR)}"
 
 
-def ticks(**options: Any) -> Any:  # noqa: ANN401 (Altair)
+def ticks(**options: Any) -> Any:
     """An axis with few and small labels."""
     return plain(
         tickCount=3,
@@ -258,7 +238,7 @@ class Curves:
 
     factor: str
     """The factor whose levels are curves; empty where every panel holds one."""
-    levels: tuple[str, ...]
+    levels: list[str]
     ordered: bool
     """Whether the levels are numbers, so that colours go from dark to bright."""
     curves: Mapping[str, str]
@@ -281,10 +261,9 @@ class Curves:
         """Colour and dash of a curve, with one legend for both."""
         if not self.factor:
             return {"color": alt.value(PALETTE[0])}
-        levels = list(self.levels)
+        levels = self.levels
         legend = plain(
             title=self.factor,
-            orient="top",
             titleColor=INK,
             symbolType="stroke",
             symbolSize=400,
@@ -292,13 +271,12 @@ class Curves:
             columns=10,
         )
         if self.ordered and len(levels) > len(DASHES) // 2:
-            scale = plain(domain=levels, scheme=plain(**SEQUENCE))
+            scale = plain(domain=levels, scheme=SEQUENCE)
+            legend["orient"] = "top"
             return {"color": alt.Color("curve:O", sort=levels, scale=scale, legend=legend)}
-        scale = plain(domain=levels, range=PALETTE[: len(levels)])
-        dashes = plain(domain=levels, range=DASHES[: len(levels)])
         return {
-            "color": alt.Color("curve:N", sort=levels, scale=scale, legend=legend),
-            "strokeDash": alt.StrokeDash("curve:N", sort=levels, scale=dashes, legend=legend),
+            "color": mark_levels(alt.Color, "curve:N", levels, PALETTE, **legend),
+            "strokeDash": mark_levels(alt.StrokeDash, "curve:N", levels, DASHES, **legend),
         }
 
 
@@ -313,7 +291,7 @@ def curves_of(scenarios: pl.DataFrame, factors: Sequence[str], preferred: str = 
     ordered = bool(factor) and table.schema[factor].is_numeric()
     return Curves(
         factor,
-        tuple(_in_order(table, factor, ordered=ordered)),
+        levels_in(table.sort(factor) if ordered else table, factor) if factor else [],
         ordered,
         curves,
         {row["scenario"]: in_two_lines(levels_label(row, others)) for row in rows},
@@ -323,11 +301,3 @@ def curves_of(scenarios: pl.DataFrame, factors: Sequence[str], preferred: str = 
 def _fits(levels: pl.Series) -> bool:
     most = MOST_ORDERED_CURVES if levels.dtype.is_numeric() else len(PALETTE)
     return levels.n_unique() <= most
-
-
-def _in_order(table: pl.DataFrame, factor: str, *, ordered: bool) -> list[str]:
-    if not factor:
-        return []
-    levels = table.select(factor).unique(maintain_order=True)
-    rows = (levels.sort(factor) if ordered else levels).rows(named=True)
-    return [levels_label(row, [factor]) for row in rows]

@@ -17,7 +17,7 @@ from prumo.report.label import levels_label, row_label
 from prumo.statistics.metric import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from prumo.report.language import Language
 
@@ -52,12 +52,7 @@ STYLE = {
         "tickColor": FAINT,
     },
     "header": {"labelColor": INK, "labelFontSize": 12, "titleFontSize": 12},
-    "legend": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
     "range": {"category": PALETTE},
 }
 
@@ -74,21 +69,30 @@ class Figure:
     svg: str
 
 
-def draw(chart: Any, name: str, title: str, caption: str, language: Language) -> Figure:  # noqa: ANN401 (any Altair chart)
-    """Turn a chart into a figure whose numbers are written as in the language."""
+def draw(
+    chart: Any, name: str, title: Message, sentences: Sequence[Message | None], language: Language
+) -> Figure:
+    """Turn a chart into a figure whose numbers are written as in the language.
+
+    The sentences that there are say below it how to read it.
+    """
     # The limit is for notebooks that keep the data; here they become lines at once.
     with alt.data_transformers.disable_max_rows():
         specification = {**chart.to_dict(validate=False), "background": "white", "config": STYLE}
-    svg: str = vl_convert.vegalite_to_svg(specification, format_locale=_number_format(language))
+    numbers = {"decimal": language.marks.decimal, "thousands": language.marks.group}
+    svg: str = vl_convert.vegalite_to_svg(
+        specification, format_locale={**numbers, "grouping": [3], "currency": ["", ""]}
+    )
     # Two charts in one page may not share the names of their clips.
     svg = LOCAL_NAME.sub(rf"\g<1>{name}-\g<2>", svg)
+    told = language.say(title)
     svg = svg.replace("<svg ", f'<svg role="img" aria-labelledby="{name}-title" ', 1).replace(
-        ">", f'><title id="{name}-title">{escape(title)}</title>', 1
+        ">", f'><title id="{name}-title">{escape(told)}</title>', 1
     )
-    return Figure(name, title, caption, svg)
+    return Figure(name, told, " ".join(map(language.say, filter(None, sentences))), svg)
 
 
-def plain(**fields: Any) -> dict[str, Any]:  # noqa: ANN401 (fields of an axis, a scale, a legend)
+def plain(**fields: Any) -> dict[str, Any]:
     """What Altair has a class for, without the many empty fields that it copies all the time."""
     return fields
 
@@ -109,9 +113,23 @@ def _spoken(name: str, unit: str) -> str:
     return name.removesuffix(ending).replace("_", " ").strip() or name
 
 
-def caption(sentences: Sequence[Message | str | None], language: Language) -> str:
-    """The sentences that there are, one after the other."""
-    return " ".join(language.say(sentence) for sentence in sentences if sentence)
+def mark_levels(
+    channel: Any, field: str, levels: Sequence[str], marks: Sequence[Any], **legend: Any
+) -> Any:
+    """A colour, shape or dash for each level; channels with the same legend share it."""
+    return channel(
+        field,
+        sort=levels,
+        scale=plain(domain=levels, range=marks[: len(levels)]),
+        legend=plain(orient="top", **legend),
+    )
+
+
+def scaled_means(summary: pl.DataFrame, factor: float) -> pl.DataFrame:
+    """The means of scenarios as `value`, their intervals as `low` and `high`."""
+    columns = {"value": "mean", "low": "ci_low", "high": "ci_high"}
+    scaled = {name: pl.col(column) / factor for name, column in columns.items()}
+    return summary.select("scenario", **scaled)
 
 
 @dataclass(frozen=True)
@@ -123,12 +141,12 @@ class Extent:
     logarithmic: bool
 
     @classmethod
-    def of(cls, values: Sequence[float], ends: Sequence[float]) -> Extent:
-        """The extent of values and of the ends of their intervals.
+    def of(cls, values: Sequence[float], ends: Sequence[float | None] = ()) -> Extent:
+        """The extent of values and of the ends of their intervals, where these have any.
 
         Values decide on a logarithmic axis, so that one wide interval does not bend it.
         """
-        everything = [*values, *ends]
+        everything = [*values, *(end for end in ends if end is not None)]
         low, high = min(everything), max(everything)
         return cls(low, high, low > 0 and max(values) / min(values) > LOGARITHMIC_RATIO)
 
@@ -145,7 +163,7 @@ class Extent:
         return None if self.starts_at_zero else Message("The axis does not start at zero.")
 
 
-def value_axis(title: str, extent: Extent, **options: Any) -> dict[str, Any]:  # noqa: ANN401 (Altair's own)
+def value_axis(title: str, extent: Extent, **options: Any) -> dict[str, Any]:
     """An axis on which the smallest value is seen beside the largest."""
     if extent.logarithmic:
         low, high = extent.low / 1.1, extent.high * 1.1
@@ -169,19 +187,7 @@ def round_numbers(low: float, high: float) -> list[float]:
     return [number for number in numbers if low <= number <= high]
 
 
-def _number_format(language: Language) -> dict[str, Any]:
-    """The language's marks as d3-format, which writes the numbers of an axis, wants them."""
-    marks = language.marks
-    return {
-        "decimal": marks.decimal,
-        "thousands": marks.group,
-        "grouping": [3],
-        "currency": ["", ""],
-    }
-
-
-LABEL_PIXELS = 300
-LABEL_FONT_PIXELS = 11
+ROW_LABELS = {"labelLimit": 300, "labelFontSize": 11}
 GROUPS_FROM_ROWS = 8
 # More panels than that and a reader looks for the row instead of comparing rows.
 MOST_GROUPS = 4
@@ -208,70 +214,65 @@ class Layout:
 
     panels: tuple[Rows, ...]
     color_factor: str
-    color_levels: tuple[str, ...]
+    color_levels: list[str]
 
     @property
-    def color(self) -> Any:  # noqa: ANN401 (Altair)
+    def color(self) -> Any:
         """The colour of a mark with a column `color`; the legend says what it stands for."""
         if not self.color_factor:
             return alt.value(PALETTE[0])
-        levels = list(self.color_levels)
-        return alt.Color(
-            "color:N",
-            sort=levels,
-            scale=plain(domain=levels, range=PALETTE[: len(levels)]),
-            legend=plain(title=self.color_factor, orient="top", titleColor=INK, symbolOpacity=1),
-        )
+        legend = plain(title=self.color_factor, titleColor=INK, symbolOpacity=1)
+        return mark_levels(alt.Color, "color:N", self.color_levels, PALETTE, **legend)
 
 
 def layout(scenarios: pl.DataFrame, factors: Sequence[str]) -> Layout:
     """A panel per level of the first factor where there are many rows, colours by the next one."""
     table = scenarios.select("scenario", *factors).unique("scenario", maintain_order=True)
-    first = factors[0] if factors and _parts(table, factors[0]) else ""
+    counts = {factor: table[factor].n_unique() for factor in factors}
+    is_long = bool(factors) and table.height > GROUPS_FROM_ROWS
+    first = factors[0] if is_long and counts[factors[0]] <= MOST_GROUPS else ""
     inner = [factor for factor in factors if factor != first]
-    color = next((factor for factor in inner[:1] if _can_color(table, factor)), "")
+    can_color = inner and counts[inner[0]] <= len(PALETTE) and counts[inner[0]] < table.height
+    color = inner[0] if can_color else ""
     parts = table.partition_by(first, maintain_order=True) if first else [table]
     pieces = [piece for part in parts for piece in part.iter_slices(MOST_ROWS)]
     return Layout(
         tuple(_rows(piece, first, inner, color) for piece in pieces),
         color,
-        tuple(_levels(table, color)) if color else (),
+        levels_in(table, color) if color else [],
     )
 
 
 def draw_rows(  # noqa: PLR0913 (what a figure shows, and how it is told)
-    plots: Sequence[Any],
+    plot: Callable[[Rows], Any],
     rows: Layout,
     name: str,
     title: Message,
-    reading: str,
+    sentences: Sequence[Message | None],
     language: Language,
 ) -> list[Figure]:
     """The plots of the panels one below the other, in as many figures as fit on printed pages."""
+    plots = [plot(panel).properties(title=panel_title(panel.title)) for panel in rows.panels]
     return [
         draw(
             alt.vconcat(
                 *(plots[place] for place in places), spacing=PANEL_GAP_PIXELS
             ).resolve_scale(yOffset="independent"),
             name if number == 1 else f"{name}-{number}",
-            language.say(title),
-            reading,
+            title,
+            sentences,
             language,
         )
         for number, places in enumerate(_pages(rows.panels), start=1)
     ]
 
 
-def label_axis(*, shown: bool = True) -> Any:  # noqa: ANN401 (Altair)
+def label_axis(
+    field: str = "label:N", sort: Sequence[str] | None = None, *, shown: bool = True, **options: Any
+) -> Any:
     """Rows from top to bottom as the table has them; a panel beside another repeats no labels."""
-    axis = plain(
-        labelLimit=LABEL_PIXELS,
-        labelFontSize=LABEL_FONT_PIXELS,
-        labelPadding=8,
-        ticks=False,
-        domain=False,
-    )
-    return alt.Y("label:N", sort=None, title=None, axis=axis if shown else None)
+    axis = plain(ticks=False, domain=False, labelPadding=8, **(options or ROW_LABELS))
+    return alt.Y(field, sort=sort, title=None, axis=axis if shown else None)
 
 
 def row_columns(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
@@ -283,9 +284,9 @@ def row_columns(table: pl.DataFrame, rows: Rows) -> pl.DataFrame:
     )
 
 
-def panel_title(rows: Rows) -> Any:  # noqa: ANN401 (Altair)
+def panel_title(text: str) -> Any:
     """The title above a panel, over its labels too."""
-    return alt.Title(rows.title, anchor="start", frame="bounds", fontSize=13, color=INK, offset=4)
+    return alt.Title(text, anchor="start", frame="bounds", fontSize=13, color=INK, offset=4)
 
 
 def _pages(panels: Sequence[Rows]) -> list[list[int]]:
@@ -310,14 +311,7 @@ def _rows(part: pl.DataFrame, first: str, inner: Sequence[str], color: str) -> R
     )
 
 
-def _parts(table: pl.DataFrame, factor: str) -> bool:
-    return table.height > GROUPS_FROM_ROWS and table[factor].n_unique() <= MOST_GROUPS
-
-
-def _can_color(table: pl.DataFrame, factor: str) -> bool:
-    return table[factor].n_unique() <= len(PALETTE) and table[factor].n_unique() < table.height
-
-
-def _levels(table: pl.DataFrame, factor: str) -> list[str]:
+def levels_in(table: pl.DataFrame, factor: str) -> list[str]:
+    """The levels of a factor as they are written, in the order of a table."""
     rows = table.select(factor).unique(maintain_order=True).rows(named=True)
     return [levels_label(row, [factor]) for row in rows]

@@ -19,10 +19,11 @@ from prumo.report.figures.figure import (
     PLAIN_NUMBER,
     SHAPES,
     axis_title,
-    caption,
     draw,
+    mark_levels,
     plain,
     round_numbers,
+    scaled_means,
 )
 from prumo.report.label import levels_label, metric_title
 
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
 
-
-if TYPE_CHECKING:
     Box = tuple[float, float, float, float]
     """The left, lower, right and upper end."""
 
@@ -62,41 +61,36 @@ LOGARITHMIC = Message("Both axes are logarithmic.")
 SPREAD_RATIO = 5.0
 
 
-def pareto_figure(
+def pareto_figures(
     points: Sequence[ParetoPoint],
     summary: pl.DataFrame,
     factors: Sequence[str],
     metrics: tuple[str, str],
     language: Language,
-) -> Figure:
+) -> list[Figure]:
     """A panel per work: a point per scenario, time to the right and money upwards."""
     table = _points(points, summary, factors)
     titles = []
     for metric, name in zip(metrics, ("time", "money"), strict=True):
         means = summary.filter(pl.col("metric") == metric)
         scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
-        table = table.join(_means(means, scale.factor, name), on="scenario", maintain_order="left")
+        columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
+        scaled = scaled_means(means, scale.factor).rename(columns)
+        table = table.join(scaled, on="scenario", maintain_order="left")
         titles.append(axis_title(metric_title(metric), scale.unit, language))
     works = table.partition_by("work", maintain_order=True)
     shown = works[:MOST_PANELS]
     looks = Looks(titles, _is_spread(shown), *_group_marks(table, factors))
     plots = [_plot(work, place, len(shown), looks) for place, work in enumerate(shown)]
     left = len(works) - len(shown)
-    return draw(
-        alt.concat(*plots, columns=COLUMNS, spacing={"row": 16, "column": 16}),
-        "pareto",
-        language.say("Time against money"),
-        caption(
-            [
-                READING,
-                LOGARITHMIC if looks.logarithmic else None,
-                PER_WORK if len(works) > 1 else None,
-                Message("{left} further works are not shown.", {"left": left}) if left else None,
-            ],
-            language,
-        ),
-        language,
-    )
+    sentences = [
+        READING,
+        LOGARITHMIC if looks.logarithmic else None,
+        PER_WORK if len(works) > 1 else None,
+        Message("{left} further works are not shown.", {"left": left}) if left else None,
+    ]
+    chart = alt.concat(*plots, columns=COLUMNS, spacing={"row": 16, "column": 16})
+    return [draw(chart, "pareto", Message("Time against money"), sentences, language)]
 
 
 def _points(
@@ -105,25 +99,15 @@ def _points(
     """Columns of the figure only: a user's factor may be called `time` too."""
     work = work_factors(factors)
     ways = [factor for factor in factors if factor not in work][:1]
-    rows = summary.unique("scenario").rows(named=True)
-    levels = {row["scenario"]: row for row in rows}
-    found = [(point, levels[point.scenario]) for point in points]
+    levels = {row["scenario"]: row for row in summary.unique("scenario").rows(named=True)}
     return pl.DataFrame(
         {
-            "scenario": [point.scenario for point, _ in found],
-            "work": [levels_label(row, work) for _, row in found],
-            "group": [levels_label(row, ways) for _, row in found],
-            "front": [point.on_front for point, _ in found],
+            "scenario": point.scenario,
+            "work": levels_label(levels[point.scenario], work),
+            "group": levels_label(levels[point.scenario], ways),
+            "front": point.on_front,
         }
-    )
-
-
-def _means(summary: pl.DataFrame, factor: float, name: str) -> pl.DataFrame:
-    return summary.select(
-        "scenario",
-        (pl.col("mean") / factor).alias(name),
-        (pl.col("ci_low") / factor).alias(f"{name}_low"),
-        (pl.col("ci_high") / factor).alias(f"{name}_high"),
+        for point in points
     )
 
 
@@ -134,12 +118,10 @@ def _group_marks(table: pl.DataFrame, factors: Sequence[str]) -> tuple[Any, Any]
         return alt.value(PALETTE[0]), alt.value(SHAPES[0])
     work = work_factors(factors)
     title = next(factor for factor in factors if factor not in work)
-    legend = plain(title=title, orient="top", symbolOpacity=1)
-    colors = plain(domain=groups, range=PALETTE[: len(groups)])
-    shapes = plain(domain=groups, range=SHAPES[: len(groups)])
+    legend = plain(title=title, symbolOpacity=1)
     return (
-        alt.Color("group:N", sort=groups, scale=colors, legend=legend),
-        alt.Shape("group:N", sort=groups, scale=shapes, legend=legend),
+        mark_levels(alt.Color, "group:N", groups, PALETTE, **legend),
+        mark_levels(alt.Shape, "group:N", groups, SHAPES, **legend),
     )
 
 
@@ -151,7 +133,7 @@ def _is_spread(works: Sequence[pl.DataFrame]) -> bool:
     return any(max(values) > SPREAD_RATIO * min(values) for values in columns)
 
 
-def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:  # noqa: ANN401 (Altair)
+def _plot(table: pl.DataFrame, place: int, count: int, looks: Looks) -> Any:
     """One work; the title of the upright axis only where no panel is to the left."""
     width, height = ONE_PIXELS if count == 1 else EACH_PIXELS
     logarithmic = looks.logarithmic
@@ -190,7 +172,7 @@ def _axis(axis: PixelAxis, title: str | None) -> dict[str, Any]:
     }
 
 
-def _names(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> Any:  # noqa: ANN401 (Altair)
+def _names(table: pl.DataFrame, time: PixelAxis, money: PixelAxis) -> Any:
     first_named = table.sort("front", descending=True, maintain_order=True)
     named = first_named if table.height <= NAMED_AT_MOST else first_named.filter("front")
     points = [
@@ -306,11 +288,7 @@ def _around(name: str, x: float, y: float) -> Iterator[Place]:
             yield Place(name, x + right * (half + near), y + up * (LINE_PIXELS / 2 + away))
 
 
-def _is_free(
-    box: Box,
-    taken: Sequence[Box],
-    size: tuple[int, int],
-) -> bool:
+def _is_free(box: Box, taken: Sequence[Box], size: tuple[int, int]) -> bool:
     left, low, right, high = box
     if left < 0 or low < 0 or right > size[0] or high > size[1]:
         return False

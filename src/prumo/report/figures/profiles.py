@@ -17,7 +17,7 @@ from prumo.report.figures.figure import (
     draw_rows,
     label_axis,
     layout,
-    panel_title,
+    mark_levels,
     plain,
     row_columns,
 )
@@ -27,7 +27,7 @@ from prumo.statistics.training import OperationKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from prumo.report.figures.figure import Figure
+    from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
     from prumo.statistics.training import ScenarioProfile
 
@@ -39,6 +39,11 @@ OPERATION_COLORS = {
     OperationKind.MATRIX_PRODUCT: PALETTE[1],
     OperationKind.OTHER: FAINT,
 }
+
+PROFILES_CAPTION = Message(
+    "By the framework's own profiler, in steps after the timed ones: own time of each operation, "
+    "summed over threads. Profiling slows a step down; compare shares, not times."
+)
 
 PANEL_PIXELS = 315
 BAR_PIXELS = 10
@@ -60,13 +65,15 @@ UTILISATION_CAPTION = Message(
 )
 
 
-def profiles_figure(
+def profiles_figures(
     profiles: Sequence[ScenarioProfile],
     runs: pl.DataFrame,
     factors: Sequence[str],
     language: Language,
-) -> Figure:
+) -> list[Figure]:
     """Convolutions and matrix products at a glance."""
+    if not profiles:
+        return []
     rows = runs.select("scenario", *factors).unique("scenario").rows(named=True)
     labels = {row["scenario"]: row_label(row, factors) for row in rows}
     table = pl.DataFrame(
@@ -91,33 +98,18 @@ def profiles_figure(
                 title=language.say("Share of all operations' own time [%]"),
                 scale=plain(domain=[0, 100]),
             ),
-            y=alt.Y(
-                "label:N",
-                sort=[labels[profile.scenario] for profile in profiles],
-                title=None,
-                axis=plain(labelLimit=LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
+            y=label_axis(
+                sort=[labels[profile.scenario] for profile in profiles], labelLimit=LABEL_PIXELS
             ),
-            color=alt.Color(
-                "kind:N",
-                sort=kinds,
-                scale=plain(domain=kinds, range=list(OPERATION_COLORS.values())),
-                legend=plain(title=None, orient="top"),
+            color=mark_levels(
+                alt.Color, "kind:N", kinds, list(OPERATION_COLORS.values()), title=None
             ),
             order="place:Q",
         )
         .properties(width=PLOT_PIXELS, height=alt.Step(ROW_PIXELS))
     )
-    return draw(
-        chart,
-        "profiles",
-        language.say("Where the time of a step goes"),
-        language.say(
-            "By the framework's own profiler, in steps after the timed ones: own time of each "
-            "operation, summed over threads. Profiling slows a step down; compare shares, not "
-            "times."
-        ),
-        language,
-    )
+    heading = Message("Where the time of a step goes")
+    return [draw(chart, "profiles", heading, [PROFILES_CAPTION], language)]
 
 
 def utilisation_figures(
@@ -131,20 +123,18 @@ def utilisation_figures(
     rows = layout(summary.join(sampled, on="scenario", how="semi"), factors)
     # One legend for all panels, of what some of them has.
     colors = {name: DEVICE_COLORS[name] for name in _devices(tables.values())}
-    groups = []
-    for panel in rows.panels:
+
+    def plot(panel: Rows) -> Any:
         inside = {kind: row_columns(table, panel) for kind, table in tables.items()}
         devices = _devices(inside.values())
         plots = [
             _panel(part, label_axis(shown=place == 0), devices, colors, language.say(TITLES[kind]))
             for place, (kind, part) in enumerate(inside.items())
         ]
-        group = alt.hconcat(*plots, spacing=14, title=panel_title(panel))
-        groups.append(group.resolve_scale(yOffset="independent"))
+        return alt.hconcat(*plots, spacing=14).resolve_scale(yOffset="independent")
+
     heading = Message("Use of the machine")
-    return draw_rows(
-        groups, rows, "utilisation", heading, language.say(UTILISATION_CAPTION), language
-    )
+    return draw_rows(plot, rows, "utilisation", heading, [UTILISATION_CAPTION], language)
 
 
 def _devices(tables: Iterable[pl.DataFrame]) -> list[str]:
@@ -164,12 +154,8 @@ def _means(summary: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _panel(
-    table: pl.DataFrame,
-    y: Any,  # noqa: ANN401 (Altair)
-    devices: Sequence[str],
-    colors: Mapping[str, str],
-    title: str,
-) -> Any:  # noqa: ANN401 (Altair)
+    table: pl.DataFrame, y: Any, devices: Sequence[str], colors: Mapping[str, str], title: str
+) -> Any:
     base = alt.Chart(table).encode(
         y=y,
         yOffset=alt.YOffset("device:N", sort=list(devices)),
@@ -180,12 +166,7 @@ def _panel(
             axis=plain(values=[0, 25, 50, 75, 100]),
         ),
     )
-    color = alt.Color(
-        "device:N",
-        sort=list(colors),
-        scale=plain(domain=list(colors), range=list(colors.values())),
-        legend=plain(title=None, orient="top"),
-    )
+    color = mark_levels(alt.Color, "device:N", list(colors), list(colors.values()), title=None)
     number = alt.Text("value:Q", format=".0f")
     # A step per row and not per bar: a row may have one bar.
     height = alt.Step(BAR_PIXELS * len(devices) + GAP_PIXELS, **{"for": "position"})

@@ -14,13 +14,12 @@ from prumo.report.figures.figure import (
     PLAIN_NUMBER,
     Extent,
     axis_title,
-    caption,
     draw_rows,
     label_axis,
     layout,
-    panel_title,
     plain,
     row_columns,
+    scaled_means,
     value_axis,
 )
 from prumo.report.label import metric_title
@@ -29,7 +28,6 @@ from prumo.statistics.metric import metric_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prumo.quantity import Scale
     from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
 
@@ -74,41 +72,33 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
     language: Language,
 ) -> list[Figure]:
     """Dots for runs, a diamond and a bar for the mean and its interval."""
-    known = metric_of(metric)
-    scale = language.scale(max(summary["mean"].to_list()), known.unit)
-    means = summary.select(
-        "scenario",
-        value=pl.col("mean") / scale.factor,
-        low=pl.col("ci_low") / scale.factor,
-        high=pl.col("ci_high") / scale.factor,
-    )
+    scale = language.scale(max(summary["mean"].to_list()), metric_of(metric).unit)
+    means = scaled_means(summary, scale.factor)
     dots = runs.drop_nulls(metric).select("scenario", value=pl.col(metric) / scale.factor)
-    ends = pl.concat([means["low"], means["high"]]).drop_nulls()
-    extent = Extent.of([*dots["value"], *means["value"]], ends.to_list())
-    x = alt.X(
-        "value:Q", **value_axis(axis_title(metric_title(known.name), scale.unit, language), extent)
-    )
+    extent = Extent.of([*dots["value"], *means["value"]], [*means["low"], *means["high"]])
+    title = axis_title(metric_title(metric), scale.unit, language)
+    x = alt.X("value:Q", **value_axis(title, extent))
     rows = layout(summary, factors)
-    plots = [
-        _dot_chart(row_columns(means, panel), row_columns(dots, panel), x, rows.color).properties(
-            title=panel_title(panel)
-        )
-        for panel in rows.panels
-    ]
-    heading = Message("Every run: {metric}", {"metric": metric_title(known.name)})
-    reading = caption([_dot_caption(confidence), extent.remark], language)
-    return draw_rows(plots, rows, "runs", heading, reading, language)
 
-
-def _dot_caption(confidence: float) -> Message:
-    return Message(
+    heading = Message("Every run: {metric}", {"metric": metric_title(metric)})
+    reading = Message(
         "Dots: single runs. Diamond and bar: mean and {confidence:g} % confidence interval; a "
         "diamond without a bar is a single run.",
         {"confidence": 100 * confidence},
     )
+    return draw_rows(
+        lambda panel: _dot_chart(
+            row_columns(means, panel), row_columns(dots, panel), x, rows.color
+        ),
+        rows,
+        "runs",
+        heading,
+        [reading, extent.remark],
+        language,
+    )
 
 
-def _dot_chart(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _dot_chart(means: pl.DataFrame, dots: pl.DataFrame, x: Any, color: Any) -> Any:
     y = label_axis()
     base = alt.Chart(means).encode(y=y, color=color)
     return alt.layer(
@@ -132,25 +122,25 @@ def boxes_figures(
     runs: pl.DataFrame, factors: Sequence[str], metric: str, language: Language
 ) -> list[Figure]:
     """Median, quartiles and whiskers, and the runs themselves below."""
-    known = metric_of(metric)
     measured = runs.drop_nulls(metric)
-    scale = language.scale(measured.select(pl.col(metric).median()).item(), known.unit)
+    scale = language.scale(measured.select(pl.col(metric).median()).item(), metric_of(metric).unit)
     values = measured.select("scenario", value=pl.col(metric) / scale.factor)
     boxes = _boxes(values)
     points, all_shown = _points(values, boxes)
-    extent = Extent.of(values["value"].to_list(), [])
+    extent = Extent.of(values["value"].to_list())
     rows = layout(measured, factors)
-    title = axis_title(metric_title(known.name), scale.unit, language)
+    title = axis_title(metric_title(metric), scale.unit, language)
     x = alt.X("value:Q", **value_axis(title, extent))
-    panels = [
-        _box_chart(
-            row_columns(boxes, panel), row_columns(points, panel), x, label_axis(), rows.color
-        ).properties(title=panel_title(panel))
-        for panel in rows.panels
-    ]
-    title_of_figure = Message("Spread of the runs: {metric}", {"metric": metric_title(known.name)})
-    reading = caption([BOX_CAPTION, RUNS if all_shown else RUNS_OUTSIDE, extent.remark], language)
-    return draw_rows(panels, rows, "boxes", title_of_figure, reading, language)
+    return draw_rows(
+        lambda panel: _box_chart(
+            row_columns(boxes, panel), row_columns(points, panel), x, rows.color
+        ),
+        rows,
+        "boxes",
+        Message("Spread of the runs: {metric}", {"metric": metric_title(metric)}),
+        [BOX_CAPTION, RUNS if all_shown else RUNS_OUTSIDE, extent.remark],
+        language,
+    )
 
 
 def _boxes(values: pl.DataFrame) -> pl.DataFrame:
@@ -176,7 +166,8 @@ def _points(values: pl.DataFrame, boxes: pl.DataFrame) -> tuple[pl.DataFrame, bo
     return placed.join(boxes, on="scenario").filter(outside).select(placed.columns), False
 
 
-def _box_chart(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _box_chart(boxes: pl.DataFrame, points: pl.DataFrame, x: Any, color: Any) -> Any:
+    y = label_axis()
     base = alt.Chart(boxes).encode(y=y)
     dots = [
         alt.Chart(points.filter(pl.col("lane") == lane))
@@ -205,39 +196,43 @@ def bars_figures(
 ) -> list[Figure]:
     """A bar from zero per scenario and for each of one or two metrics, with interval and number."""
     rows = layout(summary.filter(pl.col("metric").is_in(metrics)), factors)
-    tables = {name: _bars(summary.filter(pl.col("metric") == name), language) for name in metrics}
-    own_axes = any(_far_apart(table, rows.panels) for table in tables.values())
-    groups = []
-    for panel in rows.panels:
+    tables = [_bars(summary.filter(pl.col("metric") == name), language) for name in metrics]
+    own_axes = any(_far_apart(table, rows.panels) for _, table in tables)
+
+    def plot(panel: Rows) -> Any:
         plots = []
-        for place, (metric, table) in enumerate(tables.items()):
+        for place, (title, table) in enumerate(tables):
             inside = row_columns(table, panel)
-            longest = _longest(inside if own_axes else table)
-            x = _value_axis(_title(metric, summary, language), longest)
-            plot = _bar_chart(inside, x, label_axis(shown=place == 0), rows.color)
-            plots.append(plot.properties(width=BAR_PLOT_PIXELS[len(metrics)]))
-        groups.append(alt.hconcat(*plots, spacing=14, title=panel_title(panel)))
-    reading = caption([_bar_caption(confidence), OWN_AXES if own_axes else None], language)
-    return draw_rows(groups, rows, "bars", _heading(metrics), reading, language)
+            x = _value_axis(title, _longest(inside if own_axes else table))
+            bars = _bar_chart(inside, x, label_axis(shown=place == 0), rows.color)
+            plots.append(bars.properties(width=BAR_PLOT_PIXELS[len(metrics)]))
+        return alt.hconcat(*plots, spacing=14)
 
-
-def _bars(summary: pl.DataFrame, language: Language) -> pl.DataFrame:
-    scale = _scale(summary, language)
-    means = summary.select(
-        "scenario",
-        value=pl.col("mean") / scale.factor,
-        low=pl.col("ci_low") / scale.factor,
-        high=pl.col("ci_high") / scale.factor,
+    heading = (
+        Message("{metric} of every scenario", {"metric": metric_title(metrics[0])})
+        if len(metrics) == 1
+        else Message("Time and cost of every scenario")
     )
-    return means.with_columns(
-        end=pl.max_horizontal("value", "high"),
-        number=pl.Series(
-            [language.number(value, DIGITS) for value in means["value"]], dtype=pl.String
-        ),
+    reading = Message(
+        "Bar and number: mean of the finished runs. Whisker: its {confidence:g} % confidence "
+        "interval; a bar without one is a single run.",
+        {"confidence": 100 * confidence},
+    )
+    sentences = [reading, OWN_AXES if own_axes else None]
+    return draw_rows(plot, rows, "bars", heading, sentences, language)
+
+
+def _bars(summary: pl.DataFrame, language: Language) -> tuple[str, pl.DataFrame]:
+    """The title of the axis, and the bars of one metric."""
+    scale = language.scale(median(summary["mean"].to_list()), summary["unit"][0])
+    means = scaled_means(summary, scale.factor)
+    numbers = [language.number(value, DIGITS) for value in means["value"]]
+    return axis_title(metric_title(summary["metric"][0]), scale.unit, language), means.with_columns(
+        end=pl.max_horizontal("value", "high"), number=pl.Series(numbers, dtype=pl.String)
     )
 
 
-def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa: ANN401 (Altair)
+def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:
     base = alt.Chart(table).encode(y=y)
     return alt.layer(
         base.mark_bar(height={"band": 0.72}).encode(x=x, color=color),
@@ -250,7 +245,7 @@ def _bar_chart(table: pl.DataFrame, x: Any, y: Any, color: Any) -> Any:  # noqa:
     ).properties(height=alt.Step(BAR_ROW_PIXELS))
 
 
-def _value_axis(title: str, longest: float) -> Any:  # noqa: ANN401 (Altair)
+def _value_axis(title: str, longest: float) -> Any:
     domain = [0, ROOM_FOR_NUMBER * longest or 1.0]
     return alt.X(
         "value:Q",
@@ -269,27 +264,3 @@ def _far_apart(table: pl.DataFrame, panels: Sequence[Rows]) -> bool:
 
 def _longest(table: pl.DataFrame) -> float:
     return max(table["end"].to_list(), default=0.0)
-
-
-def _scale(summary: pl.DataFrame, language: Language) -> Scale:
-    return language.scale(median(summary["mean"].to_list()), summary["unit"][0])
-
-
-def _title(metric: str, summary: pl.DataFrame, language: Language) -> str:
-    unit = _scale(summary.filter(pl.col("metric") == metric), language).unit
-    return axis_title(metric_title(metric), unit, language)
-
-
-def _heading(metrics: Sequence[str]) -> Message:
-    first, *rest = (metric_title(metric) for metric in metrics)
-    if not rest:
-        return Message("{metric} of every scenario", {"metric": first})
-    return Message("Time and cost of every scenario")
-
-
-def _bar_caption(confidence: float) -> Message:
-    return Message(
-        "Bar and number: mean of the finished runs. Whisker: its {confidence:g} % confidence "
-        "interval; a bar without one is a single run.",
-        {"confidence": 100 * confidence},
-    )

@@ -13,8 +13,9 @@ from prumo.report.figures.figure import (
     PALETTE,
     Extent,
     axis_title,
-    caption,
     draw,
+    label_axis,
+    mark_levels,
     plain,
     value_axis,
 )
@@ -50,11 +51,11 @@ UNBALANCED = Message(
 )
 
 
-def variation_figure(variations: Sequence[Variation], language: Language) -> Figure | None:
-    """The shares of one or two metrics side by side; None where nothing could be allotted."""
+def variation_figures(variations: Sequence[Variation], language: Language) -> list[Figure]:
+    """The shares of one or two metrics side by side; none where nothing could be allotted."""
     found = [variation for variation in variations if variation.rows][: len(COLORS)]
     if not found:
-        return None
+        return []
     metrics = [language.told(metric_title(variation.metric)) for variation in found]
     shares = pl.DataFrame(
         [
@@ -63,7 +64,8 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
             for row in _shares(variation, language)
         ]
     )
-    order = _order(shares)
+    largest = shares.group_by("term", maintain_order=True).agg(pl.col("percent").max())
+    order = largest.sort("percent", descending=True, maintain_order=True)["term"].to_list()
     base = alt.Chart(shares).encode(
         x=alt.X(
             "percent:Q",
@@ -71,20 +73,10 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
             scale=plain(domain=[0, 108], nice=False),
             axis=plain(values=[0, 20, 40, 60, 80, 100]),
         ),
-        y=alt.Y(
-            "term:N",
-            sort=order,
-            title=None,
-            axis=plain(labelLimit=SHARE_LABEL_PIXELS, ticks=False, domain=False, labelPadding=8),
-        ),
+        y=label_axis("term:N", order, labelLimit=SHARE_LABEL_PIXELS),
         yOffset=alt.YOffset("metric:N", sort=metrics),
     )
-    color = alt.Color(
-        "metric:N",
-        sort=metrics,
-        scale=plain(domain=metrics, range=COLORS[: len(metrics)]),
-        legend=plain(title=None, orient="top", labelLimit=0),
-    )
+    color = mark_levels(alt.Color, "metric:N", metrics, COLORS, title=None, labelLimit=0)
     chart = alt.layer(
         base.mark_bar().encode(color=color),
         base.mark_text(align="left", dx=4, fontSize=10, color=INK).encode(
@@ -94,13 +86,8 @@ def variation_figure(variations: Sequence[Variation], language: Language) -> Fig
         width=SHARES_PIXELS,
         height=alt.Step(BAR_PIXELS * len(metrics) + GAP_PIXELS, **{"for": "position"}),
     )
-    return draw(
-        chart,
-        "variation",
-        language.say("Where the variation comes from"),
-        language.say(SHARES_CAPTION),
-        language,
-    )
+    heading = Message("Where the variation comes from")
+    return [draw(chart, "variation", heading, [SHARES_CAPTION], language)]
 
 
 def _shares(variation: Variation, language: Language) -> list[dict[str, object]]:
@@ -114,84 +101,55 @@ def _shares(variation: Variation, language: Language) -> list[dict[str, object]]
     return rows
 
 
-def _order(shares: pl.DataFrame) -> list[str]:
-    largest = shares.group_by("term", maintain_order=True).agg(pl.col("percent").max())
-    return largest.sort("percent", descending=True, maintain_order=True)["term"].to_list()
-
-
-def effects_figure(
+def effects_figures(
     effects: Sequence[LevelMean],
     metric: str,
     confidence: float,
     language: Language,
     *,
     balanced: bool,
-) -> Figure:
+) -> list[Figure]:
     """A panel per factor, a row per level, one axis for all."""
-    known = metric_of(metric)
-    scale = language.scale(max(effect.interval.mean for effect in effects), known.unit)
+    means = [effect.interval.mean for effect in effects]
+    scale = language.scale(max(means), metric_of(metric).unit)
     table = pl.DataFrame(
         {
             "place": range(len(effects)),
             "factor": [effect.factor for effect in effects],
             "level": [effect.level for effect in effects],
-            "mean": [effect.interval.mean / scale.factor for effect in effects],
-            "low": [_scaled(effect.interval.low, scale.factor) for effect in effects],
-            "high": [_scaled(effect.interval.high, scale.factor) for effect in effects],
+            "mean": means,
+            "low": [effect.interval.low for effect in effects],
+            "high": [effect.interval.high for effect in effects],
         },
         schema_overrides={"low": pl.Float64, "high": pl.Float64},
-    )
-    ends = pl.concat([table["low"], table["high"]]).drop_nulls()
-    extent = Extent.of(table["mean"].to_list(), ends.to_list())
-    factors = table["factor"].unique(maintain_order=True).to_list()
-    title = axis_title(metric_title(known.name), scale.unit, language)
-    panels = [
-        _panel(
-            table.filter(pl.col("factor") == factor),
-            factor,
-            alt.X(
-                "mean:Q",
-                **value_axis(
-                    title if factor == factors[-1] else "", extent, labels=factor == factors[-1]
-                ),
-            ),
-        )
-        for factor in factors
-    ]
+    ).with_columns(pl.col("mean", "low", "high") / scale.factor)
+    extent = Extent.of(table["mean"].to_list(), [*table["low"], *table["high"]])
+    title = axis_title(metric_title(metric), scale.unit, language)
+    parts = table.partition_by("factor", maintain_order=True)
+    panels = []
+    for place, part in enumerate(parts, start=1):
+        is_last = place == len(parts)
+        axis = value_axis(title if is_last else "", extent, labels=is_last)
+        panels.append(_panel(part, alt.X("mean:Q", **axis)))
     chart = alt.vconcat(*panels, spacing=14).resolve_scale(x="shared")
     reading = Message(
         "Mean of the scenario means at each level, with its {confidence:g} % confidence interval.",
         {"confidence": 100 * confidence},
     )
-    return draw(
-        chart,
-        "effects",
-        language.say(
-            Message("{metric} by level of each factor", {"metric": metric_title(known.name)})
-        ),
-        caption([reading, extent.remark, None if balanced else UNBALANCED], language),
-        language,
-    )
+    heading = Message("{metric} by level of each factor", {"metric": metric_title(metric)})
+    sentences = [reading, extent.remark, None if balanced else UNBALANCED]
+    return [draw(chart, "effects", heading, sentences, language)]
 
 
-def _panel(table: pl.DataFrame, factor: str, x: object) -> object:
-    y = alt.Y(
-        "level:N",
-        sort=table["level"].to_list(),
-        title=None,
-        axis=plain(
-            labelLimit=FACTOR_LABEL_PIXELS,
-            # The same room for labels in every panel keeps the panels' plots under each other.
-            minExtent=FACTOR_LABEL_PIXELS,
-            ticks=False,
-            domain=False,
-            labelPadding=8,
-        ),
+def _panel(table: pl.DataFrame, x: object) -> object:
+    # The same room for labels in every panel keeps the panels' plots under each other.
+    room = plain(labelLimit=FACTOR_LABEL_PIXELS, minExtent=FACTOR_LABEL_PIXELS)
+    title = alt.Title(
+        table["factor"][0], anchor="start", frame="group", fontSize=12, color=INK, offset=2
     )
-    base = alt.Chart(
-        table,
-        title=alt.Title(factor, anchor="start", frame="group", fontSize=12, color=INK, offset=2),
-    ).encode(y=y)
+    base = alt.Chart(table, title=title).encode(
+        y=label_axis("level:N", table["level"].to_list(), **room)
+    )
     return alt.layer(
         base.mark_line(color=PALETTE[0], opacity=0.35, strokeWidth=1.5).encode(
             x=x, order="place:Q"
@@ -201,7 +159,3 @@ def _panel(table: pl.DataFrame, factor: str, x: object) -> object:
             x=x
         ),
     ).properties(width=EFFECT_PIXELS, height=alt.Step(ROW_PIXELS))
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value / factor

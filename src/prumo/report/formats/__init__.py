@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from prumo.report.render import LocalizedReport
 
+    Format = Callable[[LocalizedReport, Path], list[Path]]
+
 # What journals ask of images with text and lines is 300 to 600.
 PIXELS_PER_INCH = 300
 # CSS says that an inch is 96 pixels of a drawing.
@@ -29,50 +31,23 @@ def write_formats(report: LocalizedReport, names: Iterable[str], folder: Path) -
     return [path for name in dict.fromkeys(names) for path in FORMATS[name](report, folder)]
 
 
-def write_html(report: LocalizedReport, folder: Path) -> list[Path]:
-    """`report.html`: one page with its figures and styles inside."""
+def _html(report: LocalizedReport, folder: Path) -> list[Path]:
+    """One page with its figures and styles inside."""
     return [write_file(folder / "report.html", report.page())]
 
 
-def write_csv(report: LocalizedReport, folder: Path) -> list[Path]:
-    """A file per table, with a decimal point in every language, as programs read them."""
-    return [
-        write_file(folder / f"{name}.csv", frame.write_csv())
+def _tables(ending: str, content: Callable[[pl.DataFrame], str | bytes]) -> Format:
+    return lambda report, folder: [
+        write_file(folder / f"{name}.{ending}", content(frame))
         for name, frame in report.frames.items()
     ]
 
 
-def write_parquet(report: LocalizedReport, folder: Path) -> list[Path]:
-    """A file per table, which keeps the types of columns."""
-    return [
-        write_file(folder / f"{name}.parquet", _parquet(frame))
-        for name, frame in report.frames.items()
+def _figures(ending: str, content: Callable[[str], str | bytes]) -> Format:
+    return lambda report, folder: [
+        write_file(folder / f"{figure.name}.{ending}", content(figure.svg))
+        for figure in report.figures
     ]
-
-
-def write_png(report: LocalizedReport, folder: Path) -> list[Path]:
-    """An image per figure, sharp enough for print."""
-    return [
-        write_file(folder / f"{figure.name}.png", _image(figure.svg)) for figure in report.figures
-    ]
-
-
-def write_svg(report: LocalizedReport, folder: Path) -> list[Path]:
-    """A drawing per figure."""
-    return [
-        write_file(folder / f"{figure.name}.svg", figure.svg + "\n") for figure in report.figures
-    ]
-
-
-FORMATS: dict[str, Callable[[LocalizedReport, Path], list[Path]]] = {
-    "html": write_html,
-    "markdown": write_markdown,
-    "latex": write_latex,
-    "csv": write_csv,
-    "parquet": write_parquet,
-    "png": write_png,
-    "svg": write_svg,
-}
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -84,3 +59,15 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 def _image(svg: str) -> bytes:
     image: bytes = vl_convert.svg_to_png(svg, scale=SCALE, ppi=PIXELS_PER_INCH)
     return image
+
+
+FORMATS: dict[str, Format] = {
+    "html": _html,
+    "markdown": write_markdown,
+    "latex": write_latex,
+    # With a decimal point in every language, as programs read them.
+    "csv": _tables("csv", lambda frame: frame.write_csv()),
+    "parquet": _tables("parquet", _parquet),
+    "png": _figures("png", _image),
+    "svg": _figures("svg", lambda svg: svg + "\n"),
+}

@@ -126,7 +126,6 @@ def _named(tables: Sequence[TextTable]) -> dict[str, TextTable]:
     return named
 
 
-MARKDOWN_FIGURES = "figures"
 # What Markdown or the HTML inside it would take for a mark.
 MARKDOWN_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#~$"} | {"\n": " "})
 
@@ -135,7 +134,7 @@ def write_markdown(report: LocalizedReport, folder: Path) -> list[Path]:
     """`report.md`, and its figures in a folder of their own."""
     page = write_file(folder / "report.md", "\n\n".join(_markdown_blocks(report)) + "\n")
     figures = [
-        write_file(folder / MARKDOWN_FIGURES / f"{figure.name}.svg", figure.svg + "\n")
+        write_file(folder / FIGURES / f"{figure.name}.svg", figure.svg + "\n")
         for figure in report.figures
     ]
     return [page, *figures]
@@ -152,7 +151,7 @@ def _markdown_blocks(report: LocalizedReport) -> Iterator[str]:
         )
     for figure in report.figures:
         yield f"## {_plain(figure.title)}"
-        yield f"![{_plain(figure.title)}]({MARKDOWN_FIGURES}/{figure.name}.svg)"
+        yield f"![{_plain(figure.title)}]({FIGURES}/{figure.name}.svg)"
         yield _plain(figure.caption)
     for table in report.tables:
         yield f"## {_plain(table.title)}"

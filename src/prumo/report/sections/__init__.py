@@ -20,9 +20,7 @@ from prumo.report.sections.training import LossSection, ProfilesSection
 from prumo.report.sections.variation import EffectsSection, VariationSection
 
 if TYPE_CHECKING:
-    from prumo.report.content import Report
     from prumo.report.sections.section import Section
-    from prumo.results.tables import Results
 
 SECTIONS: tuple[type[Section], ...] = (
     WarningsSection,
@@ -44,8 +42,3 @@ SECTIONS: tuple[type[Section], ...] = (
     SettingSection,
     RepeatSection,
 )
-
-
-def sections_of(results: Results, report: Report) -> list[Section]:
-    """Every section with what it shows of these results."""
-    return [section.of(results, report) for section in SECTIONS]

@@ -19,16 +19,14 @@ from prumo.report.figures.figure import (
     PALETTE,
     Extent,
     axis_title,
-    caption,
     draw_rows,
     label_axis,
     layout,
-    panel_title,
-    plain,
+    mark_levels,
     row_columns,
     value_axis,
 )
-from prumo.report.figures.pareto import pareto_figure
+from prumo.report.figures.pareto import pareto_figures
 from prumo.report.forecast import check_sentences
 from prumo.report.sections.section import PageSection, Section
 from prumo.report.sentence import sentences
@@ -51,15 +49,12 @@ READING = Message(
     "Points: the mean of the runs that came after it."
 )
 
-RATES_FOR_PARETO = 2
-
 
 @dataclass(frozen=True)
 class MoneySection(Section):
     """What the runs cost at the prices kept with them."""
 
     name = "money"
-    report: Report
     unpriced: tuple[str, ...] = ()
     """The prices that the study names and nobody kept with the results."""
 
@@ -74,17 +69,12 @@ class MoneySection(Section):
         """Time against money."""
         cost, metric = self.report.cost, self.report.cost_metric
         # At one price for all, money is time in another unit.
-        if (
-            cost is None
-            or metric is None
-            or len(set(cost.costing.rates.values())) < RATES_FOR_PARETO
-        ):
+        if cost is None or metric is None or len(set(cost.costing.rates.values())) <= 1:
             return []
         metrics = (cost.costing.time_metric, metric)
-        figure = pareto_figure(cost.points, cost.summary, self.report.varying, metrics, language)
-        return [] if figure is None else [figure]
+        return pareto_figures(cost.points, cost.summary, self.report.varying, metrics, language)
 
-    def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """The figure, what the amounts say, and where the prices come from."""
         cost = self.report.cost
         values: dict[str, Any]
@@ -94,7 +84,7 @@ class MoneySection(Section):
                 "`prumo reprice` keeps them, and amounts appear here.",
                 {"prices": Series(self.unpriced)},
             )
-            values = {"sentences": [remark], "figure": None, "sources": []}
+            values = {"sentences": [remark], "sources": []}
         elif cost is None:
             return None
         else:
@@ -102,7 +92,6 @@ class MoneySection(Section):
             above = sentences(self.report)
             values = {
                 "sentences": [said for said in cost.sentences() if said not in above],
-                "figure": figures[0] if figures else None,
                 "sources": source_sentences(cost.costing),
             }
         return PageSection(self.name, language.say("Money"), "money", values)
@@ -130,7 +119,6 @@ class ForecastSection(Section):
     """What was forecast against what came true."""
 
     name = "forecast"
-    report: Report
     check: pl.DataFrame | None
     """None where nobody made a forecast."""
 
@@ -147,12 +135,12 @@ class ForecastSection(Section):
         report = self.report
         return forecast_figures(self.check, report.finished, report.varying, language)
 
-    def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """How often it came true, and the figures."""
         if self.check is None or not (said := check_sentences(self.check)):
             return None
-        values = {"figures": figures, "sentences": said}
-        return PageSection(self.name, language.say("Forecast against fact"), "forecast", values)
+        title = language.say("Forecast against fact")
+        return PageSection(self.name, title, "forecast", {"sentences": said})
 
     def document(self, _language: Language, /) -> dict[str, Any]:
         """A row for each scenario that was forecast and ran."""
@@ -176,34 +164,30 @@ def forecast_figures(
         value=pl.col("fact_seconds") / scale.factor,
         verdict=pl.when("inside").then(pl.lit(inside)).otherwise(pl.lit(outside)),
     )
-    facts = [*table["value"], *table["expected"]]
-    extent = Extent.of(facts, [*table["low"], *table["high"]])
+    extent = Extent.of([*table["value"], *table["expected"]], [*table["low"], *table["high"]])
     title = axis_title(Message("Mean time of a run"), scale.unit, language)
     x = alt.X("value:Q", **value_axis(title, extent))
     scenarios = runs.filter(pl.col("scenario").is_in(known["scenario"].to_list()))
-    rows = layout(scenarios, factors)
-    plots = [
-        _plot(row_columns(table, panel), x, label_axis(), [inside, outside]).properties(
-            title=panel_title(panel)
-        )
-        for panel in rows.panels
-    ]
-    reading = caption([READING, extent.remark], language)
-    heading = Message("Forecast against fact")
-    return draw_rows(plots, rows, "forecast", heading, reading, language)
+    return draw_rows(
+        lambda panel: _plot(row_columns(table, panel), x, [inside, outside]),
+        layout(scenarios, factors),
+        "forecast",
+        Message("Forecast against fact"),
+        [READING, extent.remark],
+        language,
+    )
 
 
-def _plot(table: pl.DataFrame, x: Any, y: Any, verdicts: list[str]) -> Any:  # noqa: ANN401 (Altair)
-    base = alt.Chart(table).encode(y=y)
-    legend = plain(title=None, orient="top", symbolOpacity=1, labelLimit=0)
-    colors = plain(domain=verdicts, range=[PALETTE[0], PALETTE[1]])
-    shapes = plain(domain=verdicts, range=["circle", "diamond"])
+def _plot(table: pl.DataFrame, x: Any, verdicts: list[str]) -> Any:  # noqa: ANN401 (Altair)
+    base = alt.Chart(table).encode(y=label_axis())
+    legend = {"title": None, "symbolOpacity": 1, "labelLimit": 0}
+    shapes = ["circle", "diamond"]
     return alt.layer(
         base.mark_bar(height=9, color=BAND).encode(x="low:Q", x2="high:Q"),
         base.mark_tick(size=11, thickness=1.5, color=INK).encode(x="expected:Q"),
         base.mark_point(filled=True, size=60, opacity=1).encode(
             x=x,
-            color=alt.Color("verdict:N", sort=verdicts, scale=colors, legend=legend),
-            shape=alt.Shape("verdict:N", sort=verdicts, scale=shapes, legend=legend),
+            color=mark_levels(alt.Color, "verdict:N", verdicts, PALETTE, **legend),
+            shape=mark_levels(alt.Shape, "verdict:N", verdicts, shapes, **legend),
         ),
     ).properties(width=PLOT_PIXELS, height=alt.Step(ROW_PIXELS))

@@ -16,13 +16,12 @@ from prumo.statistics.equality import unproven
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from rich.console import Console
 
     from prumo.report.content import Report
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
-    from prumo.report.warnings import ResultWarning
+    from prumo.report.warnings import WarningKind
     from prumo.results.tables import Results, Unreadable
 
 
@@ -31,7 +30,7 @@ class WarningsSection(Section):
     """What weakens the results, with advice, and the files that could not be read."""
 
     name = "warnings"
-    warnings: list[ResultWarning]
+    warnings: dict[WarningKind, Message]
     unreadable: tuple[Unreadable, ...] = ()
     unfinished: tuple[str, ...] = ()
 
@@ -48,18 +47,18 @@ class WarningsSection(Section):
             spreads=results.spreads,
             unproven=unproven(results.records, results.equality),
         )
-        return cls(find_warnings(evidence), results.unreadable, results.unfinished)
+        return cls(report, find_warnings(evidence), results.unreadable, results.unfinished)
 
     def texts(self, language: Language) -> list[tuple[str, str]]:
         """Every warning with its advice."""
         say = language.say
-        return [(say(warning.message), say(warning.advice)) for warning in self.warnings]
+        return [(say(message), say(kind.advice)) for kind, message in self.warnings.items()]
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """A box for each warning."""
         if not self.warnings:
             return None
-        values = {"warnings": self.warnings, "unreadable": self.unreadable}
+        values = {"warnings": self.texts(language), "unreadable": self.unreadable}
         return PageSection(self.name, language.say("Before you rely on this"), "warnings", values)
 
     def print(self, console: Console, language: Language, /) -> None:
@@ -79,47 +78,22 @@ class WarningsSection(Section):
             ],
             "unfinished": list(self.unfinished),
             "warnings": [
-                {
-                    "name": warning.name,
-                    "message": language.say(warning.message),
-                    "advice": language.say(warning.advice),
-                }
-                for warning in self.warnings
+                {"name": kind.key, "message": message, "advice": advice}
+                for kind, (message, advice) in zip(self.warnings, self.texts(language), strict=True)
             ],
         }
 
 
-@dataclass(frozen=True)
-class FailureGroup:
-    """The runs that ended in the same way for the same reason."""
-
-    verdict: str
-    reason: Message | str
-    runs: tuple[str, ...]
-
-    @property
-    def words(self) -> Message:
-        """The verdict in words."""
-        return verdict_words(self.verdict)
-
-
-@dataclass(frozen=True)
 class FailuresSection(Section):
     """Every failed run once, grouped by verdict and reason."""
 
     name = "failures"
-    failures: pl.DataFrame
 
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The runs that did not finish."""
-        return cls(report.failures)
-
-    def groups(self) -> list[FailureGroup]:
-        """The failures ordered by verdict, then reason."""
-        groups = self.failures.group_by("verdict", "reason", maintain_order=True).agg("run")
+    def groups(self) -> list[tuple[Message, Message | str, list[str]]]:
+        """The verdicts in order, each with its reasons and with the runs that ended so."""
+        groups = self.report.failures.group_by("verdict", "reason", maintain_order=True).agg("run")
         return [
-            FailureGroup(verdict, reason or Message("no reason was recorded"), tuple(runs))
+            (verdict_words(verdict), reason or Message("no reason was recorded"), runs)
             for verdict, reason, runs in groups.sort("verdict", maintain_order=True).rows()
         ]
 
@@ -137,19 +111,19 @@ class FailuresSection(Section):
             return
         console.print()
         console.print(Text(language.say("Failures"), style="bold"))
-        for group in groups:
-            runs, reason = ", ".join(group.runs), language.told(group.reason)
-            console.print(Text.assemble((language.say(group.words), "red"), f" ({runs}): {reason}"))
+        for verdict, reason, runs in groups:
+            told = f" ({', '.join(runs)}): {language.told(reason)}"
+            console.print(Text.assemble((language.say(verdict), "red"), told))
 
     def document(self, _language: Language, /) -> dict[str, Any]:
         """A row for each failed run."""
-        return {"failures": self.failures.rows(named=True)}
+        return {"failures": self.report.failures.rows(named=True)}
 
     def tables(self, language: Language, /) -> list[TextTable]:
         """A row for each group."""
         rows = tuple(
-            (language.say(group.words), ", ".join(group.runs), language.told(group.reason))
-            for group in self.groups()
+            (language.say(verdict), ", ".join(runs), language.told(reason))
+            for verdict, reason, runs in self.groups()
         )
         heads = (language.say("Verdict"), language.say("Runs"), language.say("Reason"))
         return [TextTable(self.name, language.say("Failures"), heads, rows, words=3)]

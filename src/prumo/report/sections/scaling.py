@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from prumo.message import Message, Series
+from prumo.message import Message
 from prumo.quantity import Estimate, Quantity
-from prumo.report.figures.batch import batch_figure
+from prumo.report.figures.batch import batch_figures
 from prumo.report.label import SEPARATOR, metric_title
 from prumo.report.sections.section import PageSection, Section
+from prumo.statistics.interval import LARGEST_LOG
 from prumo.statistics.metric import metric_of
-from prumo.statistics.scaling import LARGEST_LOGARITHM, Law, scaling_fits
+from prumo.statistics.scaling import Law, scaling_fits
 from prumo.study import level_text
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 # Beyond this many combinations a reader wants the range, and the table for the rest.
 SENTENCES_PER_FACTOR = 4
-EXPONENT_DIGITS = 3
+DIGITS = 3
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,6 @@ class SizesSection(Section):
     """How the main metric goes with batch sizes, image sizes and other numbers."""
 
     name = "batch"
-    report: Report
     fits: list[ScalingFit]
 
     @classmethod
@@ -50,8 +50,7 @@ class SizesSection(Section):
     def figures(self, language: Language, /) -> list[Figure]:
         """Metrics against the batch size."""
         report = self.report
-        figure = batch_figure(report.finished, report.varying, report.confidence, language)
-        return [] if figure is None else [figure]
+        return batch_figures(report.finished, report.varying, report.confidence, language)
 
     def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """The figure, sentences, and a row for each size and combination of other factors."""
@@ -60,12 +59,7 @@ class SizesSection(Section):
             return None
         metric = metric_title(self.report.main_metric or "")
         law = language.say(Message("{metric} by size", {"metric": metric}))
-        values = {
-            "figure": figures[0] if figures else None,
-            "sentences": scaling_sentences(self.fits),
-            "fits": fits,
-            "title": law,
-        }
+        values = {"sentences": scaling_sentences(self.fits), "fits": fits, "title": law}
         return PageSection(self.name, figures[0].title if figures else law, "batch", values)
 
     def document(self, _language: Language, /) -> dict[str, Any]:
@@ -96,13 +90,12 @@ def fit_sentence(fit: ScalingFit) -> Message:
         {"law": _law(fit), "least": fit.levels[0], "most": fit.levels[-1]},
     )
     where = Message("{levels}: {law}", {"levels": combination(fit), "law": law})
-    finding = where if fit.within else law
-    if fit.rivals:
-        return Message(
-            "{finding}; these levels cannot distinguish this law from another.",
-            {"finding": finding},
-        )
-    return Message("{finding}.", {"finding": finding})
+    return Message(
+        "{finding}; these levels cannot distinguish this law from another."
+        if fit.rivals
+        else "{finding}.",
+        {"finding": where if fit.within else law},
+    )
 
 
 def scaling_table(fits: Sequence[ScalingFit]) -> pl.DataFrame:
@@ -137,13 +130,14 @@ def _law(fit: ScalingFit) -> Message:
     metric = metric_of(fit.metric)
     values = {"metric": metric_title(metric.name), "factor": fit.factor}
     if fit.law is Law.POWER:
+        value, low, high = (2 ** min(power, LARGEST_LOG) for power in fit.exponent)
         return Message(
             "{metric} goes with {factor} to the power {exponent}; twice the {factor} makes it "
             "{times} times as large",
             {
                 **values,
-                "exponent": _estimate(fit.exponent),
-                "times": _estimate(_doubling(fit.exponent)),
+                "exponent": Estimate(*fit.exponent, digits=DIGITS),
+                "times": Estimate(value, low, high, digits=DIGITS),
             },
         )
     numbers = {
@@ -171,24 +165,10 @@ def _range(fits: Sequence[ScalingFit]) -> Message:
     )
 
 
-def _doubling(exponent: Constant) -> Constant:
-    powers = (exponent.value, exponent.low, exponent.high)
-    return type(exponent)(*(2 ** min(power, LARGEST_LOGARITHM) for power in powers))
-
-
-def _estimate(constant: Constant) -> Estimate:
-    return Estimate(constant.value, constant.low, constant.high, digits=EXPONENT_DIGITS)
-
-
 def _constant(name: str, constant: Constant) -> dict[str, float]:
-    return {
-        name: constant.value,
-        f"{name}_low": constant.low,
-        f"{name}_high": constant.high,
-    }
+    return dict(zip((name, f"{name}_low", f"{name}_high"), constant, strict=True))
 
 
-DIGITS = 3
 LAWS = {
     Law.POWER: Message("a power of it"),
     Law.LINE: Message("a line"),
@@ -202,12 +182,9 @@ def scaling_rows(fits: Sequence[ScalingFit], language: Language) -> list[dict[st
         {
             "factor": fit.factor,
             "levels": SEPARATOR.join(map(str, fit.within.values())),
-            "law": language.told(
-                Series((LAWS[fit.law], *(LAWS[law] for law in fit.rivals)), " / ")
-            ),
+            "law": " / ".join(language.say(LAWS[law]) for law in (fit.law, *fit.rivals)),
             "exponent": language.number(fit.exponent.value, DIGITS),
-            "interval": f"[{language.number(fit.exponent.low, DIGITS)}{language.marks.between}"
-            f"{language.number(fit.exponent.high, DIGITS)}]",
+            "interval": language.interval(fit.exponent.low, fit.exponent.high, DIGITS),
             "error": f"{language.number(fit.error_percent, DIGITS)} %",
         }
         for fit in fits
@@ -221,9 +198,9 @@ def _document(fit: ScalingFit) -> dict[str, Any]:
         "within": dict(fit.within),
         "law": fit.law.value,
         "rivals": [law.value for law in fit.rivals],
-        "start": [fit.start.value, fit.start.low, fit.start.high],
-        "slope": [fit.slope.value, fit.slope.low, fit.slope.high],
-        "exponent": [fit.exponent.value, fit.exponent.low, fit.exponent.high],
+        "start": list(fit.start),
+        "slope": list(fit.slope),
+        "exponent": list(fit.exponent),
         "error_percent": fit.error_percent,
         "levels": list(fit.levels),
         "means": list(fit.means),

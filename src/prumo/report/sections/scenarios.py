@@ -11,7 +11,7 @@ from rich.text import Text
 
 from prumo.message import Message
 from prumo.quantity import MISSING
-from prumo.report.figures.curves import usage_figure
+from prumo.report.figures.curves import usage_figures
 from prumo.report.figures.profiles import utilisation_figures
 from prumo.report.figures.scenarios import (
     bars_figures,
@@ -23,7 +23,7 @@ from prumo.report.label import levels_label, metric_title
 from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from rich.console import Console
@@ -36,46 +36,20 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A mean with its interval, as text."""
-
-    mean: str
-    interval: str
-
-
-@dataclass(frozen=True)
-class ScenarioRow:
-    """One scenario in the first table."""
-
-    name: str
-    levels: list[str]
-    finished: int
-    ended: int
-    cells: list[Cell]
-
-
-def cell(row: Row | None, language: Language) -> Cell:
-    """One row of a summary in a cell; a dash where there is none."""
+def cell(row: Row | None, language: Language) -> tuple[str, str]:
+    """The mean in a row of a summary and its interval; a dash where there is no row."""
     if row is None:
-        return Cell(MISSING, "")
+        return MISSING, ""
     scale = language.scale(row["mean"], row["unit"])
     if row["ci_low"] is None:
-        return Cell(scale.text(row["mean"]), language.say("1 run, no interval"))
-    return Cell(scale.text(row["mean"]), scale.interval(row["ci_low"], row["ci_high"]))
+        return scale.text(row["mean"]), language.say("1 run, no interval")
+    return scale.text(row["mean"]), scale.interval(row["ci_low"], row["ci_high"])
 
 
-@dataclass(frozen=True)
 class BarsSection(FigureSection):
     """The means of the main metrics."""
 
     name = "bars"
-    report: Report
-
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The bars of a report's main metrics."""
-        return cls(report)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """Bars start at zero, so they can only show what is never negative."""
@@ -90,19 +64,12 @@ class BarsSection(FigureSection):
         return bars_figures(report.summary, report.varying, metrics, report.confidence, language)
 
 
-@dataclass(frozen=True)
 class ScenariosSection(Section):
     """The means of the selected metrics in every scenario."""
 
     name = "scenarios"
-    report: Report
 
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The scenarios of a report."""
-        return cls(report)
-
-    def rows(self, language: Language) -> list[ScenarioRow]:
+    def rows(self, language: Language) -> list[dict[str, Any]]:
         """Every scenario with the means of the selected metrics."""
         report = self.report
         means = {
@@ -110,18 +77,15 @@ class ScenariosSection(Section):
         }
         rows = []
         for (name,), runs in report.runs.group_by("scenario", maintain_order=True):
-            scenario = str(name)
             levels = runs.row(0, named=True)
             rows.append(
-                ScenarioRow(
-                    name=scenario,
-                    levels=[levels_label(levels, [factor]) for factor in report.varying],
-                    finished=int((runs["verdict"] == "finished").sum()),
-                    ended=runs.height,
-                    cells=[
-                        cell(means.get((scenario, metric)), language) for metric in report.selected
-                    ],
-                )
+                {
+                    "name": name,
+                    "levels": [levels_label(levels, [factor]) for factor in report.varying],
+                    "finished": (runs["verdict"] == "finished").sum(),
+                    "ended": runs.height,
+                    "cells": [cell(means.get((name, m)), language) for m in report.selected],
+                }
             )
         return rows
 
@@ -163,26 +127,14 @@ class ScenariosSection(Section):
         table.add_column(language.say("scenario"))
         table.add_column(language.say("levels"), overflow="fold")
         interval = Message("{confidence:g} % interval", {"confidence": 100 * report.confidence})
-        for heading in (
-            Message("n"),
-            Message("mean"),
-            Message("std. dev."),
-            interval,
-            Message("median"),
-        ):
+        mean, deviation, median = Message("mean"), Message("std. dev."), Message("median")
+        for heading in (Message("n"), mean, deviation, interval, median):
             table.add_column(language.say(heading), justify="right", no_wrap=True)
         for row in report.metric_summary(metric).iter_rows(named=True):
-            n, mean, deviation, span, median = _statistics(row, language)
-            single = row["ci_low"] is None
-            table.add_row(
-                row["scenario"],
-                Text(levels_label(row, report.varying)),
-                n,
-                mean,
-                deviation,
-                Text(language.say("single run") if single else span),
-                median,
-            )
+            cells = [levels_label(row, report.varying), *_statistics(row, language)]
+            if row["ci_low"] is None:
+                cells[-2] = language.say("single run")
+            table.add_row(row["scenario"], *map(Text, cells))
         return table
 
     def _text_table(self, metric: str, language: Language) -> TextTable:
@@ -212,17 +164,10 @@ class ScenariosSection(Section):
         )
 
 
-@dataclass(frozen=True)
 class RunsSection(FigureSection):
     """Every run of the main metric, as points or, where they are many, as boxes."""
 
     name = "runs"
-    report: Report
-
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The runs of a report."""
-        return cls(report)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """Points or boxes."""
@@ -241,17 +186,10 @@ class RunsSection(FigureSection):
         )
 
 
-@dataclass(frozen=True)
 class UtilisationSection(FigureSection):
     """How much of the machine scenarios used on average."""
 
     name = "utilisation"
-    report: Report
-
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The utilisation in a report's summary."""
-        return cls(report)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """A bar for each resource and scenario."""
@@ -264,75 +202,44 @@ class UsageSection(FigureSection):
 
     name = "usage"
     results: Results
-    report: Report
 
     @classmethod
     def of(cls, results: Results, report: Report, /) -> Self:
         """The samples of the runs, which are read when they are drawn."""
-        return cls(results, report)
+        return cls(report, results)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """A panel for each scenario."""
         report = self.report
         over_time = self.results.usage_over_time()
-        figure = usage_figure(over_time, report.finished, report.varying, language)
-        return [] if figure is None else [figure]
+        return usage_figures(over_time, report.finished, report.varying, language)
 
 
-@dataclass(frozen=True)
-class MetricTable:
-    """Every statistic of one metric."""
-
-    title: str
-    name: str
-    rows: list[dict[str, str]]
-
-
-@dataclass(frozen=True)
 class MetricsSection(Section):
     """A table per metric, the selected ones first."""
 
     name = "metrics"
-    report: Report
-
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """All metrics of a report."""
-        return cls(report)
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """Tables that can be folded."""
         report = self.report
         names = report.summary["metric"].unique(maintain_order=True).to_list()
         ordered = [*report.selected, *(name for name in names if name not in report.selected)]
+        if not ordered:
+            return None
         tables = [
-            MetricTable(language.told(metric_title(name)), name, self._rows(name, language))
+            (language.told(metric_title(name)), name, list(self._rows(name, language)))
             for name in ordered
         ]
-        if not tables:
-            return None
         values = {"tables": tables, "missing": MISSING}
         return PageSection(self.name, language.say("All metrics"), "metrics", values)
 
-    def _rows(self, metric: str, language: Language) -> list[dict[str, str]]:
-        rows = []
+    def _rows(self, metric: str, language: Language) -> Iterator[tuple[str, str, list[str]]]:
         for row in self.report.metric_summary(metric).iter_rows(named=True):
             scale = language.scale(row["mean"], row["unit"])
-            n, mean, deviation, interval, median = _statistics(row, language)
-            rows.append(
-                {
-                    "scenario": row["scenario"],
-                    "levels": levels_label(row, self.report.varying),
-                    "n": n,
-                    "mean": mean,
-                    "deviation": deviation,
-                    "interval": interval,
-                    "median": median,
-                    "minimum": scale.number(row["minimum"]),
-                    "maximum": scale.number(row["maximum"]),
-                }
-            )
-        return rows
+            ends = (scale.number(row["minimum"]), scale.number(row["maximum"]))
+            numbers = [*_statistics(row, language), *ends]
+            yield row["scenario"], levels_label(row, self.report.varying), numbers
 
 
 def _statistics(row: Row, language: Language) -> tuple[str, str, str, str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -20,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section on the page: a heading that can be folded, a template and its values."""
+    """A section on the page: a heading that can be folded, a template and its values.
+
+    Every template is given the section's figures too.
+    """
 
     name: str
     """Where links go to."""
@@ -41,7 +43,8 @@ class TextTable:
     """How many of the first columns hold words; the others hold numbers."""
 
 
-class Section(ABC):
+@dataclass(frozen=True)
+class Section:
     """One part of a report; a form that it does not have is empty.
 
     A section is a dataclass of what it shows. `of` finds that in the results; a test or another
@@ -49,11 +52,12 @@ class Section(ABC):
     """
 
     name: ClassVar[str]
+    report: Report
 
     @classmethod
-    @abstractmethod
-    def of(cls, results: Results, report: Report, /) -> Self:
-        """The section of these results."""
+    def of(cls, _results: Results, report: Report, /) -> Self:
+        """The section of these results; one that needs more than the report finds it here."""
+        return cls(report)
 
     def figures(self, _language: Language, /) -> list[Figure]:
         """Its drawings, for the page and as files."""
@@ -88,4 +92,4 @@ class FigureSection(Section):
         if not figures:
             return None
         first = figures[0]
-        return PageSection(first.name.split("-")[0], first.title, "figure", {"figures": figures})
+        return PageSection(first.name.split("-")[0], first.title, "figure")

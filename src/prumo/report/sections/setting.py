@@ -62,25 +62,24 @@ def setting(records: Sequence[RunRecord]) -> list[Fact]:
 
 
 def _each(values: Iterable[Any]) -> list[Value]:
-    return list({str(value): _value(value) for value in values if value and str(value)}.values())
-
-
-def _value(value: Any) -> Value:  # noqa: ANN401 (whatever a record holds)
-    return value if isinstance(value, (Message, Series)) else str(value)
+    """Every value once, messages as they are and all else as text."""
+    found: dict[str, Value] = {
+        str(value): value if isinstance(value, (Message, Series)) else str(value)
+        for value in values
+        if value and str(value)
+    }
+    return list(found.values())
 
 
 def _system(machine: dict[str, Any]) -> str:
-    host = machine.get("host")
-    if not isinstance(host, dict):
-        return ""
+    host = _part(machine, "host")
     words = [host.get("system"), host.get("kernel"), host.get("container")]
     return ", ".join(str(word) for word in words if word)
 
 
 def _gpus(machine: dict[str, Any]) -> list[str]:
-    gpus = machine.get("gpus")
-    devices = gpus.get("devices") if isinstance(gpus, dict) else None
-    return [str(device.get("name")) for device in devices or [] if isinstance(device, dict)]
+    devices = _part(machine, "gpus").get("devices") or []
+    return [str(device.get("name")) for device in devices if isinstance(device, dict)]
 
 
 def _data(record: RunRecord) -> Series | None:
@@ -88,14 +87,13 @@ def _data(record: RunRecord) -> Series | None:
     source, images, shape = data.get("source"), data.get("images"), data.get("shape")
     if source is None:
         return None
-    values = {
-        "name": str(record.parameters.get("dataset") or data.get("name") or "data"),
-        "source": source,
-    }
+    name = str(record.parameters.get("dataset") or data.get("name") or "data")
+    is_generated = source == "generated"
     facts: list[object] = [
-        Message("{name}: generated, not real images", values)
-        if source == "generated"
-        else Message("{name}: real, from {source}", values)
+        Message(
+            "{name}: generated, not real images" if is_generated else "{name}: real, from {source}",
+            {"name": name, "source": source},
+        )
     ]
     if isinstance(images, int):
         facts.append(Message("{images:,.0f} images", {"images": float(images)}))
@@ -156,9 +154,9 @@ class SettingSection(Section):
     records: tuple[RunRecord, ...]
 
     @classmethod
-    def of(cls, results: Results, _report: Report, /) -> Self:
+    def of(cls, results: Results, report: Report, /) -> Self:
         """The facts in the records of all runs."""
-        return cls(results.records)
+        return cls(report, results.records)
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """Each fact with its values, and the parameters that all runs share."""
@@ -213,9 +211,9 @@ class RepeatSection(Section):
     results: Results
 
     @classmethod
-    def of(cls, results: Results, _report: Report, /) -> Self:
+    def of(cls, results: Results, report: Report, /) -> Self:
         """The study and the packages of these results."""
-        return cls(results)
+        return cls(report, results)
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """The commands, the plan and the packages."""
@@ -224,7 +222,11 @@ class RepeatSection(Section):
         if is_imported or not (results.path / STUDY_FILE).is_file():
             return None
         values = {
-            "plan": {name: value for name, value in results.plan.items() if not _is_nested(value)},
+            "plan": {
+                name: value
+                for name, value in results.plan.items()
+                if not isinstance(value, (dict, list))
+            },
             "packages": _packages(results.records),
             "study_name": results.study_name,
             "folder": results.path.resolve().name,
@@ -240,18 +242,17 @@ class EqualitySection(Section):
     name = "equality"
     equality: Equality | None
     """None where nobody checked."""
-    has_figures: bool = True
 
     @classmethod
     def of(cls, results: Results, report: Report, /) -> Self:
         """The proof that is kept with these results."""
-        return cls(results.equality, has_figures=report.main_metric is not None)
+        return cls(report, results.equality)
 
     def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """The verdict, a table for each network, and how it was found out."""
         if self.equality is None:
             return None
-        equality = {
+        values = {
             "verdict": verdict(self.equality),
             "method": method(self.equality),
             "heads": HEADS,
@@ -260,12 +261,12 @@ class EqualitySection(Section):
                 for network in self.equality.networks
             ],
         }
-        title = language.say("The same network")
-        return PageSection(self.name, title, "equality", {"equality": equality})
+        return PageSection(self.name, language.say("The same network"), "equality", values)
 
     def print(self, console: Console, language: Language, /) -> None:
         """The verdict; without figures, only where networks differ."""
-        if self.equality is not None and (self.has_figures or not self.equality.holds):
+        has_figures = self.report.main_metric is not None
+        if self.equality is not None and (has_figures or not self.equality.holds):
             console.print()
             console.print(Text(language.say(verdict(self.equality))))
 
@@ -280,29 +281,17 @@ class EqualitySection(Section):
 def _common_parameters(records: tuple[RunRecord, ...]) -> dict[str, str]:
     if not records:
         return {}
-    common = dict(records[0].parameters)
-    for record in records[1:]:
-        common = {
-            name: value for name, value in common.items() if record.parameters.get(name) == value
-        }
-    return {name: _parameter(value) for name, value in common.items()}
-
-
-def _parameter(value: object) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return {
+        name: f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in records[0].parameters.items()
+        if all(record.parameters.get(name) == value for record in records[1:])
+    }
 
 
 def _packages(records: tuple[RunRecord, ...]) -> dict[str, list[str]]:
     packages: dict[str, list[str]] = {}
     for record in records:
-        found = record.environment.get("packages")
-        if isinstance(found, dict) and found:
+        if found := _part(record.environment, "packages"):
             name = str(record.environment.get("name") or "environment")
-            packages.setdefault(
-                name, [f"{package} {version}" for package, version in found.items()]
-            )
+            packages.setdefault(name, [f"{one} {version}" for one, version in found.items()])
     return packages
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, (dict, list))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import polars as pl
 
 from prumo.message import Message, Series, listed
-from prumo.quantity import MISSING
-from prumo.report.figures.variation import effects_figure, variation_figure
+from prumo.report.figures.variation import effects_figures, variation_figures
 from prumo.report.label import metric_title, source_label, term_label
 from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
 from prumo.statistics.variation import FindingKind, Source, variation
@@ -22,10 +21,8 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
     from prumo.results.tables import Results
     from prumo.statistics.factorial import Term
-    from prumo.statistics.variation import Finding, Variation, VariationRow
+    from prumo.statistics.variation import Finding, Variation
 
-# A smaller p value says no more to a reader.
-LEAST_P_TOLD = 0.001
 SHARES_SHOWN = 4
 # A share that a reader would round away is not worth a place in a sentence.
 LEAST_SHARE_SHOWN = 0.005
@@ -111,17 +108,6 @@ FRAME_SCHEMA = {
     "p_value": pl.Float64,
 }
 COLUMNS = ("source", "share", "squares", "degrees_of_freedom", "f", "p")
-FACTORS_FOR_EFFECTS = 2
-
-
-@dataclass(frozen=True)
-class VariationTable:
-    """One metric: the largest shares in a sentence, every source in a row."""
-
-    title: str
-    summary: Message
-    rows: list[dict[str, str]]
-    remarks: list[Message]
 
 
 @dataclass(frozen=True)
@@ -134,32 +120,30 @@ class VariationSection(Section):
     @classmethod
     def of(cls, _results: Results, report: Report, /) -> Self:
         """The variation of a report's main metrics, allotted to its factors."""
-        return cls(
-            tuple(variation(report.runs, report.varying, metric) for metric in report.main_metrics)
-        )
+        runs, factors = report.runs, report.varying
+        found = tuple(variation(runs, factors, metric) for metric in report.main_metrics)
+        return cls(report, found)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """The shares as bars."""
-        figure = variation_figure(self.variations, language)
-        return [] if figure is None else [figure]
+        return variation_figures(self.variations, language)
 
-    def page(self, figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
         """A sentence, a table and remarks for every metric whose variation could be allotted."""
         tables = [
-            VariationTable(
-                title=language.told(metric_title(found.metric)),
-                summary=summary,
-                rows=_rows(found, language),
-                remarks=variation_remarks(found),
-            )
+            {
+                "title": language.told(metric_title(found.metric)),
+                "summary": summary,
+                "rows": _rows(found, language),
+                "remarks": variation_remarks(found),
+            }
             for found in self.variations
             if (summary := variation_summary(found)) is not None
         ]
         if not tables:
             return None
-        values = {"figure": figures[0] if figures else None, "tables": tables}
         title = language.say("Where the variation comes from")
-        return PageSection(self.name, title, "variation", values)
+        return PageSection(self.name, title, "variation", {"tables": tables})
 
     def document(self, language: Language, /) -> dict[str, Any]:
         """Every source of variation, and the remarks."""
@@ -172,48 +156,31 @@ class VariationSection(Section):
     def frames(self) -> dict[str, pl.DataFrame]:
         """A row for each source and metric."""
         rows = [
-            (
-                found.metric,
-                found.is_logarithmic,
-                row.source.value,
-                str(source_label(row)),
-                row.degrees_of_freedom,
-                row.sum_of_squares,
-                row.share,
-                row.f,
-                row.p_value,
-            )
+            {
+                **vars(row),
+                "metric": found.metric,
+                "logarithmic": found.is_logarithmic,
+                "source": row.source.value,
+                "term": str(source_label(row)),
+            }
             for found in self.variations
             for row in found.rows
         ]
-        return {self.name: pl.DataFrame(rows, FRAME_SCHEMA, orient="row")}
+        return {self.name: pl.DataFrame(rows, FRAME_SCHEMA)}
 
 
-@dataclass(frozen=True)
 class EffectsSection(FigureSection):
     """The mean of the main metric at each level of each factor."""
 
     name = "effects"
-    report: Report
-
-    @classmethod
-    def of(cls, _results: Results, report: Report, /) -> Self:
-        """The main effects in a report."""
-        return cls(report)
 
     def figures(self, language: Language, /) -> list[Figure]:
         """A panel for each factor, where there are several."""
         report = self.report
-        if report.main_metric is None or len(report.compared) < FACTORS_FOR_EFFECTS:
+        if report.main_metric is None or len(report.compared) <= 1:
             return []
-        figure = effects_figure(
-            report.effects,
-            report.main_metric,
-            report.confidence,
-            language,
-            balanced=report.balanced,
-        )
-        return [] if figure is None else [figure]
+        metric, confidence, balanced = report.main_metric, report.confidence, report.balanced
+        return effects_figures(report.effects, metric, confidence, language, balanced=balanced)
 
 
 def variation_summary(variation: Variation) -> Message | None:
@@ -245,7 +212,17 @@ def variation_remarks(variation: Variation) -> list[Message]:
 
 def _rows(variation: Variation, language: Language) -> list[dict[str, str]]:
     """Every source of one metric's variation."""
-    return [_row(row, language) for row in variation.rows]
+    return [
+        {
+            "source": language.told(source_label(row)),
+            "degrees_of_freedom": str(row.degrees_of_freedom),
+            "squares": language.number(row.sum_of_squares),
+            "share": language.share(row.share),
+            "f": language.number(row.f),
+            "p": language.p_value(row.p_value),
+        }
+        for row in variation.rows
+    ]
 
 
 def _text_table(variation: Variation, language: Language) -> TextTable:
@@ -284,25 +261,6 @@ def _document(variation: Variation, language: Language) -> dict[str, Any]:
         ],
         "remarks": [language.say(remark) for remark in variation_remarks(variation)],
     }
-
-
-def _row(row: VariationRow, language: Language) -> dict[str, str]:
-    return {
-        "source": language.told(source_label(row)),
-        "degrees_of_freedom": str(row.degrees_of_freedom),
-        "squares": language.number(row.sum_of_squares),
-        "share": f"{language.formatted(100 * row.share, '.1f')} %",
-        "f": MISSING if row.f is None else language.number(row.f),
-        "p": _p_value(row.p_value, language),
-    }
-
-
-def _p_value(p_value: float | None, language: Language) -> str:
-    if p_value is None:
-        return MISSING
-    if p_value < LEAST_P_TOLD:
-        return f"< {language.formatted(LEAST_P_TOLD, 'g')}"
-    return language.formatted(p_value, ".3f")
 
 
 def _remark(finding: Finding, metric: str) -> Message:

@@ -16,8 +16,6 @@ from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from prumo.errors import PluginError
-from prumo.plugins import EXECUTORS
 from prumo.results.record import RunRecord, Verdict
 from prumo.study import fingerprint
 
@@ -117,16 +115,3 @@ class Executor(ABC):
         self.folder.begin(run.name)
         self.folder.finish(record)
         return record
-
-
-def executor_class(name: str) -> type[Executor]:
-    """The executor with this name.
-
-    Raises:
-        InputError: No installed package has an executor of this name.
-        PluginError: What the entry point names is not an executor.
-    """
-    found = EXECUTORS.load(name)
-    if isinstance(found, type) and issubclass(found, Executor):
-        return found
-    raise PluginError(f"the executor '{name}' is not a subclass of Executor: {found!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from prumo.errors import InputError, UnavailableError
@@ -11,7 +12,7 @@ from prumo.results.folder import JOURNAL_FILE
 from prumo.results.record import RunRecord, Verdict
 from prumo.run.events import ListenerProgress, RunProgress
 from prumo.run.executors import Executor
-from prumo.run.journal import EpochCounter
+from prumo.run.journal import GrowingJournal, events_of
 from prumo.run.measurement import measure
 from prumo.run.workloads import open_workload
 from prumo.supervise.interruption import Interruption
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from prumo.results.folder import ResultsFolder
     from prumo.run.events import Listener
-    from prumo.run.worker import Launch
     from prumo.study import Run, Study
     from prumo.study.network import Architecture
 
@@ -36,9 +36,14 @@ class LocalExecutor(Executor):
 
     def __init__(self, study: Study, folder: ResultsFolder, listener: Listener) -> None:
         super().__init__(study, folder, listener)
-        _require_cpus(study.measure.affinity)
+        usable = os.sched_getaffinity(0)
+        if absent := [cpu for cpu in study.measure.affinity or () if cpu not in usable]:
+            raise InputError(
+                f"measure.affinity names CPU {absent[0]}, which this process cannot use; "
+                f"it can use {', '.join(map(str, sorted(usable)))}"
+            )
         self._workload = open_workload(study, ListenerProgress(listener))
-        self.machine = machine_facts(folder.path).as_dict()
+        self.machine = asdict(machine_facts(folder.path))
         self._interruption = Interruption()
 
     def prepare(self, runs: Sequence[Run]) -> None:
@@ -61,7 +66,12 @@ class LocalExecutor(Executor):
             self.folder.begin(run.name)
             if launch.task is not None:
                 self.folder.write_task(run.name, launch.task)
-            record = self._measured(run, order, launch, path)
+            identity, settings = self.identity(run, order), self.study.measure
+            report, stop = self._progress(run, path), self._interruption
+            fields = measure(run, launch, self._workload, path, settings, stop, report)
+            fields["machine"] = self.machine | fields["machine"]
+            influential = settings.model_dump(mode="json", include=INFLUENTIAL, exclude_none=True)
+            record = RunRecord(**identity, **fields, settings=influential)
             self.folder.finish(record)
         return record
 
@@ -69,61 +79,17 @@ class LocalExecutor(Executor):
         """Close the pipe that interruptions are heard through."""
         self._interruption.close()
 
-    def _measured(self, run: Run, order: int, launch: Launch, path: Path) -> RunRecord:
-        identity = self.identity(run, order)
-        measurement = measure(
-            run,
-            launch,
-            self._workload,
-            path,
-            self.study.measure,
-            self._interruption,
-            self._progress(run, path),
-        )
-        return RunRecord(
-            **identity,
-            verdict=measurement.judgement.verdict,
-            reason=measurement.judgement.reason,
-            notes=measurement.judgement.notes,
-            anomalies=list(measurement.anomalies),
-            wall_seconds=measurement.ending.wall_seconds,
-            exit_code=measurement.ending.exit_code,
-            signal=measurement.ending.signal,
-            metrics=measurement.metrics,
-            machine=self.machine | {"noise_before": measurement.noise_before},
-            environment=dict(launch.facts),
-            sampler=measurement.sampler,
-            device=measurement.facts.device,
-            threads=launch.threads,
-            settings=self.study.measure.model_dump(
-                mode="json", include=INFLUENTIAL, exclude_none=True
-            ),
-            versions=measurement.facts.versions,
-            build=measurement.facts.build,
-            data=measurement.facts.data,
-            network=measurement.facts.network,
-        )
-
     def _progress(self, run: Run, path: Path) -> Callable[[], None]:
         """A function that reports the epochs which ended since its last call."""
-        counter = EpochCounter(path / JOURNAL_FILE)
+        journal = GrowingJournal(path / JOURNAL_FILE)
         epochs = run.scenario.parameters.get("epochs")
+        known = epochs if isinstance(epochs, int) else None
+        done = 0
 
         def report() -> None:
-            if not counter.has_progressed():
-                return
-            known = epochs if isinstance(epochs, int) else None
-            self.listener(RunProgress(run, counter.epochs, known))
+            nonlocal done
+            if ended := len(events_of(journal.news(), "epoch")):
+                done += ended
+                self.listener(RunProgress(run, done, known))
 
         return report
-
-
-def _require_cpus(affinity: tuple[int, ...] | None) -> None:
-    """Refuse CPUs that this process may not use, before anything is started on them."""
-    usable = os.sched_getaffinity(0)
-    absent = [cpu for cpu in affinity or () if cpu not in usable]
-    if absent:
-        raise InputError(
-            f"measure.affinity names CPU {absent[0]}, which this process cannot use; "
-            f"it can use {', '.join(map(str, sorted(usable)))}"
-        )

@@ -12,38 +12,39 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
-from prumo.machine.kernel import descendants, kernel_lists_children
-from prumo.run.sampler.sensors import UNKNOWN, Rate
+from prumo.machine.kernel import descendants, kernel_lists_children, read_quickly
+from prumo.run.sampler.sensors import UNKNOWN, Rate, Sensor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from prumo.run.sampler.sensors import Sensor
+    from collections.abc import Sequence
 
 SHORTEST_PERIOD_SECONDS = 0.1
 TIME_COLUMNS = ("time", "seconds")
 
 _MOST_BYTES = 4096
-_MOST_STAT_BYTES = 4096
 
 
 def sample(
     sensors: Sequence[Sensor],
     table: Table,
-    controller: Waiting,
+    ends_within: Callable[[float], bool],
     clock: Clock,
     period_seconds: float,
 ) -> Tally:
-    """Write a row now, one per period, and one at the end."""
+    """Write a row now, one per period, and one at the end.
+
+    `ends_within` waits: True as soon as the sampler shall end, False after the full time.
+    """
     start = clock.monotonic()
     schedule = Schedule(start, period_seconds)
     _write_row(sensors, table, clock, start)
     samples, late = 1, 0
-    while not controller.ends_within(schedule.wait_seconds(clock.monotonic())):
+    while not ends_within(schedule.wait_seconds(clock.monotonic())):
         late += schedule.take(clock.monotonic())
         _write_row(sensors, table, clock, start)
         samples += 1
@@ -54,15 +55,11 @@ def sample(
 def _write_row(sensors: Sequence[Sensor], table: Table, clock: Clock, start: float) -> None:
     row = [clock.wall(), clock.monotonic() - start]
     for sensor in sensors:
-        row += _read(sensor)
+        try:
+            row += sensor.read()
+        except (OSError, ValueError, LookupError):
+            row += (UNKNOWN,) * len(sensor.columns)
     table.write(row)
-
-
-def _read(sensor: Sensor) -> tuple[float, ...]:
-    try:
-        return sensor.read()
-    except (OSError, ValueError, LookupError):
-        return (UNKNOWN,) * len(sensor.columns)
 
 
 def columns_of(sensors: Sequence[Sensor]) -> list[str]:
@@ -101,13 +98,6 @@ class Clock(NamedTuple):
     monotonic: Callable[[], float] = time.monotonic
 
 
-class Waiting(Protocol):
-    """What the loop waits on."""
-
-    def ends_within(self, seconds: float) -> bool:
-        """Wait; True as soon as the sampler shall end, False after the full time."""
-
-
 class Tally(NamedTuple):
     """How the sampling went."""
 
@@ -132,8 +122,11 @@ class Table:
 
     def write(self, row: Sequence[float]) -> None:
         """Add a row, or count it as lost once the disk has refused one."""
-        cells = zip(row, self._decimals, strict=True)
-        self._append(",".join(_cell(value, decimals) for value, decimals in cells))
+        cells = [
+            f"{value:.{decimals}f}" if math.isfinite(value) else ""
+            for value, decimals in zip(row, self._decimals, strict=True)
+        ]
+        self._append(",".join(cells))
         self.lost += self._full
 
     def close(self) -> None:
@@ -154,10 +147,6 @@ class Table:
             self._full = True
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._length)
-
-
-def _cell(value: float, decimals: int) -> str:
-    return f"{value:.{decimals}f}" if math.isfinite(value) else ""
 
 
 class ControllerPipe:
@@ -185,12 +174,6 @@ class ControllerPipe:
                 return True
 
 
-def cpu_seconds() -> float:
-    """Processor time of this process so far, in user and system mode."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
-
-
 def memory_bytes(status: Path = Path("/proc/self/status")) -> int:
     """The most memory this process held at once."""
     try:
@@ -202,40 +185,79 @@ def memory_bytes(status: Path = Path("/proc/self/status")) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 
 
-class Usage(NamedTuple):
-    """What a tree of processes has used and holds."""
+Usage = Callable[[], tuple[float, float]]
+"""Processor seconds that a tree of processes has used, and the bytes that it holds.
 
-    cpu_seconds: float
-    rss_bytes: float
-    """Unknown before the first process and after the last."""
-
-
-class Tree:
-    """The descendants of one process."""
-
-    columns = ("tree_cpu_percent", "tree_rss_bytes")
-
-    def __init__(self, processes: _Processes, clock: Callable[[], float]) -> None:
-        self._processes = processes
-        self._rate = Rate(clock)
-
-    def read(self) -> tuple[float, ...]:
-        """Percent of one core since the last look, and resident bytes now."""
-        usage = self._processes.usage()
-        return 100.0 * self._rate.per_second(usage.cpu_seconds), usage.rss_bytes
+UNKNOWN bytes before the first process and after the last; OSError once the root is gone.
+"""
 
 
 def open_tree(root: int, clock: Callable[[], float]) -> Sensor | None:
     """Watch the descendants of `root`; None where there is no such process."""
     try:
-        return Tree(_ProcTree(root) if kernel_lists_children() else _PsutilTree(root), clock)
+        usage = proc_usage(root) if kernel_lists_children() else psutil_usage(root)
     except OSError:
         return None
+    return tree_sensor(usage, clock)
 
 
-class _Processes(Protocol):
-    def usage(self) -> Usage:
-        """The usage of all descendants; OSError once the root is gone."""
+def tree_sensor(usage: Usage, clock: Callable[[], float]) -> Sensor:
+    """Percent of one core since the last look, and resident bytes now."""
+    rate = Rate(clock)
+
+    def read() -> tuple[float, ...]:
+        seconds, rss_bytes = usage()
+        return 100.0 * rate.per_second(seconds), rss_bytes
+
+    return Sensor(("tree_cpu_percent", "tree_rss_bytes"), read)
+
+
+def proc_usage(root: int) -> Usage:
+    """Walk the kernel's lists of children, so that the cost is the tree's, not the machine's."""
+    started = _read_stat(root).started
+    ticks_per_second, page_bytes = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+
+    def usage() -> tuple[float, float]:
+        ticks = pages = 0
+        # Children come before parents: one that ends in between is then counted in its parent.
+        for pid in reversed(descendants(root)):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                stat = _read_stat(pid)
+                ticks += stat.own_ticks + stat.children_ticks
+                pages += stat.rss_pages
+        own = _read_stat(root)
+        if own.started != started:
+            raise ProcessLookupError(f"process {root} ended and its number was reused")
+        # The root's own work is not the run's, but its ended children are.
+        seconds = (ticks + own.children_ticks) / ticks_per_second
+        return seconds, float(pages * page_bytes) if pages else UNKNOWN
+
+    return usage
+
+
+def psutil_usage(root: int) -> Usage:
+    """The same through psutil, for systems and kernels without lists of children."""
+    import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
+
+    try:
+        process = psutil.Process(root)
+    except psutil.Error as error:
+        raise ProcessLookupError(str(error)) from error
+
+    def usage() -> tuple[float, float]:
+        try:
+            seconds = sum(process.cpu_times()[2:4])
+            below = process.children(recursive=True)
+        except psutil.Error as error:
+            raise ProcessLookupError(str(error)) from error
+        rss_bytes = 0.0
+        for child in below:
+            with suppress(psutil.Error):
+                seconds += sum(child.cpu_times()[:4])
+                rss_bytes += child.memory_info().rss
+        return seconds, rss_bytes or UNKNOWN
+
+    return usage
 
 
 class _Stat(NamedTuple):
@@ -245,66 +267,9 @@ class _Stat(NamedTuple):
     rss_pages: int
 
 
-class _ProcTree:
-    """Walks the kernel's lists of children, so its cost is that of the tree, not the machine."""
-
-    def __init__(self, root: int) -> None:
-        self._root = root
-        self._started = _read_stat(root).started
-        self._ticks_per_second = os.sysconf("SC_CLK_TCK")
-        self._page_bytes = os.sysconf("SC_PAGE_SIZE")
-
-    def usage(self) -> Usage:
-        ticks = pages = 0
-        # Children come before parents: one that ends in between is then counted in its parent.
-        for pid in reversed(descendants(self._root)):
-            with suppress(FileNotFoundError, ProcessLookupError):
-                stat = _read_stat(pid)
-                ticks += stat.own_ticks + stat.children_ticks
-                pages += stat.rss_pages
-        root = _read_stat(self._root)
-        if root.started != self._started:
-            raise ProcessLookupError(f"process {self._root} ended and its number was reused")
-        # The root's own work is not the run's, but its ended children are.
-        ticks += root.children_ticks
-        rss_bytes = float(pages * self._page_bytes) if pages else UNKNOWN
-        return Usage(ticks / self._ticks_per_second, rss_bytes)
-
-
-class _PsutilTree:
-    """The same through psutil, for systems and kernels without lists of children."""
-
-    def __init__(self, root: int) -> None:
-        import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
-
-        self._psutil = psutil
-        try:
-            self._root = psutil.Process(root)
-        except psutil.Error as error:
-            raise ProcessLookupError(str(error)) from error
-
-    def usage(self) -> Usage:
-        try:
-            seconds = sum(self._root.cpu_times()[2:4])
-            processes = self._root.children(recursive=True)
-        except self._psutil.Error as error:
-            raise ProcessLookupError(str(error)) from error
-        rss_bytes = 0.0
-        for process in processes:
-            with suppress(self._psutil.Error):
-                seconds += sum(process.cpu_times()[:4])
-                rss_bytes += process.memory_info().rss
-        return Usage(seconds, rss_bytes or UNKNOWN)
-
-
 def _read_stat(pid: int) -> _Stat:
-    descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        stat = os.read(descriptor, _MOST_STAT_BYTES)
-    finally:
-        os.close(descriptor)
     # The name in brackets may hold blanks and brackets, so fields count from the last one.
-    fields = stat.rpartition(b")")[2].split()
+    fields = read_quickly(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return _Stat(
         own_ticks=int(fields[11]) + int(fields[12]),
         children_ticks=int(fields[13]) + int(fields[14]),

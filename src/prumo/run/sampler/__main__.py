@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ from prumo.run.sampler import (
     ControllerPipe,
     Table,
     columns_of,
-    cpu_seconds,
     memory_bytes,
     open_tree,
     sample,
@@ -47,21 +47,22 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         sys.stderr.write(f"sampler: cannot write {path}: {error.strerror}\n")
         return 2
-    before_cpu_seconds = cpu_seconds()
-    tally = sample(sensors, table, controller, clock, period_seconds)
-    total_cpu_seconds = cpu_seconds()
+    before_cpu_seconds = time.process_time()
+    tally = sample(sensors, table, controller.ends_within, clock, period_seconds)
+    total_cpu_seconds = time.process_time()
     table.close()
-    _print(
-        {
-            "samples": tally.samples,
-            "late": tally.late,
-            "lost": table.lost,
-            "period_seconds": tally.period_seconds,
-            "cpu_seconds": round(total_cpu_seconds - before_cpu_seconds, 6),
-            "total_cpu_seconds": round(total_cpu_seconds, 6),
-            "memory_bytes": memory_bytes(),
-        }
-    )
+    report = {
+        "samples": tally.samples,
+        "late": tally.late,
+        "lost": table.lost,
+        "period_seconds": tally.period_seconds,
+        "cpu_seconds": round(total_cpu_seconds - before_cpu_seconds, 6),
+        "total_cpu_seconds": round(total_cpu_seconds, 6),
+        "memory_bytes": memory_bytes(),
+    }
+    # A controller that was killed reads no report, and that is no error of the sampler's.
+    with suppress(BrokenPipeError):
+        os.write(1, f"{json.dumps(report)}\n".encode())
     return 0
 
 
@@ -76,12 +77,6 @@ def open_sensors(root: int, clock: Callable[[], float]) -> list[Sensor]:
         open_energy(),
     ]
     return [sensor for sensor in opened if sensor is not None]
-
-
-def _print(report: dict[str, float]) -> None:
-    # A controller that was killed reads no report, and that is no error of the sampler's.
-    with suppress(BrokenPipeError):
-        os.write(1, f"{json.dumps(report)}\n".encode())
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError, open_nvml
+from prumo.machine.accelerators import Nvml, NvmlError, NvmlUnsupportedError
 from prumo.machine.kernel import CpuTicks, parse_cpu_ticks, parse_pressure
 
 UNKNOWN = float("nan")
@@ -18,19 +19,17 @@ SHORTEST_SECONDS = 0.05
 """Five of the kernel's clock ticks: over less time a rate would be mostly rounding."""
 
 
-class Sensor(Protocol):
+class Sensor(NamedTuple):
     """Something that can be read again and again, always into the same columns.
 
     A sensor is opened by a function that returns None where its hardware or its counters are
     absent. A read that fails raises OSError or ValueError; the sampler leaves its cells empty.
     """
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the figures, fixed for the sensor's life."""
-
-    def read(self) -> tuple[float, ...]:
-        """One figure per column; UNKNOWN where it cannot be read."""
+    columns: tuple[str, ...]
+    """The names of the figures, fixed for the sensor's life."""
+    read: Callable[[], tuple[float, ...]]
+    """One figure per column; UNKNOWN where it cannot be read."""
 
 
 class Rate:
@@ -57,244 +56,173 @@ class Rate:
 _MOST_BYTES = 4096
 
 
-class KernelFile:
-    """A short text file of the kernel, such as /proc/meminfo."""
-
-    def __init__(self, path: str) -> None:
-        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-
-    def read(self) -> str:
-        """What the kernel says now."""
-        return os.pread(self._descriptor, _MOST_BYTES, 0).decode("ascii", "replace")
+def kernel_file(path: str) -> Callable[[], str]:
+    """Open a short text file of the kernel, such as /proc/meminfo: what reads what it says now."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    return lambda: os.pread(descriptor, _MOST_BYTES, 0).decode("ascii", "replace")
 
 
-def open_kernel_file(path: str) -> KernelFile | None:
-    """Open a kernel file; None where it is absent, forbidden or switched off."""
+def _kernel_file_if_any(path: str) -> Callable[[], str] | None:
+    """None where the file is absent, forbidden or switched off."""
     try:
-        file = KernelFile(path)
-        file.read()
+        text = kernel_file(path)
+        text()
     except OSError:
         return None
-    return file
+    return text
 
 
-_COLUMNS = ("memory_percent", "swap_bytes")
+_MEMORY = ("memory_percent", "swap_bytes")
 
 
-class LinuxMemory:
-    """Memory in use, by the kernel's own estimate of what is available."""
+def open_memory(meminfo: str = "/proc/meminfo") -> Sensor:
+    """Memory in use, by the kernel's own estimate of what is available, and bytes of swap."""
+    text = _kernel_file_if_any(meminfo)
+    if text is None:
+        return other_memory()
 
-    columns = _COLUMNS
-
-    def __init__(self, meminfo: KernelFile) -> None:
-        self._meminfo = meminfo
-
-    def read(self) -> tuple[float, ...]:
-        """Percent of the memory and bytes of swap."""
-        kibibytes = _parse(self._meminfo.read())
+    def read() -> tuple[float, ...]:
+        pairs = (line.split(":", 1) for line in text().splitlines() if ":" in line)
+        kibibytes = {key: int(value.split()[0]) for key, value in pairs}
         total = kibibytes["MemTotal"]
         used_percent = 100.0 * (total - kibibytes["MemAvailable"]) / total
         return used_percent, 1024.0 * (kibibytes["SwapTotal"] - kibibytes["SwapFree"])
 
+    return Sensor(_MEMORY, read)
 
-class OtherMemory:
+
+def other_memory() -> Sensor:
     """The same where there is no /proc/meminfo."""
+    import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
 
-    columns = _COLUMNS
-
-    def __init__(self) -> None:
-        import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
-
-        self._memory = psutil.virtual_memory
-        self._swap = psutil.swap_memory
-
-    def read(self) -> tuple[float, ...]:
-        """Percent of the memory and bytes of swap."""
-        memory = self._memory()
+    def read() -> tuple[float, ...]:
+        memory = psutil.virtual_memory()
         used_percent = 100.0 * (memory.total - memory.available) / memory.total
-        return used_percent, float(self._swap().used)
+        return used_percent, float(psutil.swap_memory().used)
 
-
-def open_memory(meminfo: str = "/proc/meminfo") -> Sensor:
-    """Open the memory's figures, which every system has."""
-    file = open_kernel_file(meminfo)
-    return LinuxMemory(file) if file else OtherMemory()
-
-
-def _parse(text: str) -> dict[str, int]:
-    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
-    return {key: int(value.split()[0]) for key, value in pairs}
+    return Sensor(_MEMORY, read)
 
 
 _RESOURCES = ("cpu", "memory", "io")
 
 
-class Pressure:
-    """Pressure stall information, over exactly the time since the last look."""
+def open_pressure(clock: Callable[[], float], folder: str = "/proc/pressure") -> Sensor | None:
+    """Pressure stall information, over the time since the last look; None where there is none."""
+    files = [_kernel_file_if_any(f"{folder}/{resource}") for resource in _RESOURCES]
+    present = [(text, Rate(clock)) for text in files if text is not None]
+    if len(present) < len(_RESOURCES):
+        return None
 
-    columns = tuple(f"pressure_{resource}_percent" for resource in _RESOURCES)
-
-    def __init__(self, files: list[KernelFile], clock: Callable[[], float]) -> None:
-        self._files = [(file, Rate(clock)) for file in files]
-
-    def read(self) -> tuple[float, ...]:
-        """One percentage per resource."""
+    def read() -> tuple[float, ...]:
         return tuple(
-            100.0 * rate.per_second(parse_pressure(file.read()).stalled_seconds)
-            for file, rate in self._files
+            100.0 * rate.per_second(parse_pressure(text()).stalled_seconds)
+            for text, rate in present
         )
 
-
-def open_pressure(clock: Callable[[], float], folder: str = "/proc/pressure") -> Sensor | None:
-    """Open the kernel's pressure files; None where it keeps none."""
-    files = [open_kernel_file(f"{folder}/{resource}") for resource in _RESOURCES]
-    present = [file for file in files if file is not None]
-    return Pressure(present, clock) if len(present) == len(_RESOURCES) else None
+    return Sensor(tuple(f"pressure_{resource}_percent" for resource in _RESOURCES), read)
 
 
 # Over fewer ticks a share would be mostly rounding.
 _FEWEST_TICKS = 5
 
 
-class LinuxProcessor:
-    """Shares of all processors' time since the last look."""
-
-    columns = ("cpu_percent", "steal_percent")
-
-    def __init__(self, stat: KernelFile) -> None:
-        self._stat = stat
-        self._last: CpuTicks | None = None
-
-    def read(self) -> tuple[float, ...]:
-        """Percent busy and percent stolen."""
-        ticks = parse_cpu_ticks(self._stat.read())
-        if self._last is None:
-            self._last = ticks
-            return UNKNOWN, UNKNOWN
-        last, total = self._last, ticks.total - self._last.total
-        if total < _FEWEST_TICKS:
-            return UNKNOWN, UNKNOWN
-        self._last = ticks
-        return _percent(ticks.busy - last.busy, total), _percent(ticks.stolen - last.stolen, total)
-
-
-class OtherProcessor:
-    """The same without stolen time, where there is no /proc/stat."""
-
-    columns = ("cpu_percent",)
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
-
-        self._times = psutil.cpu_times
-        self._processors = psutil.cpu_count() or 1
-        self._rate = Rate(clock)
-
-    def read(self) -> tuple[float, ...]:
-        """Percent busy."""
-        times = self._times()
-        busy_seconds = sum(times) - times.idle
-        return (min(100.0, 100.0 * self._rate.per_second(busy_seconds) / self._processors),)
-
-
 def open_processor(clock: Callable[[], float], stat: str = "/proc/stat") -> Sensor:
-    """Open the processor's counters, which every system has."""
-    file = open_kernel_file(stat)
-    return LinuxProcessor(file) if file else OtherProcessor(clock)
+    """Shares of all processors' time since the last look: percent busy and percent stolen."""
+    text = _kernel_file_if_any(stat)
+    if text is None:
+        return other_processor(clock)
+    last: CpuTicks | None = None
+
+    def read() -> tuple[float, ...]:
+        nonlocal last
+        ticks, before = parse_cpu_ticks(text()), last
+        total = ticks.total - before.total if before else 0
+        if before is None or total >= _FEWEST_TICKS:
+            last = ticks
+        if before is None or total < _FEWEST_TICKS:
+            return UNKNOWN, UNKNOWN
+        parts = ticks.busy - before.busy, ticks.stolen - before.stolen
+        # The kernel's idle time may step back, which would make the rest too large.
+        return tuple(min(100.0, max(0.0, 100.0 * part / total)) for part in parts)
+
+    return Sensor(("cpu_percent", "steal_percent"), read)
 
 
-def _percent(part: int, whole: int) -> float:
-    # The kernel's idle time may step back, which would make the rest too large.
-    return min(100.0, max(0.0, 100.0 * part / whole))
+def other_processor(clock: Callable[[], float]) -> Sensor:
+    """The same without stolen time, where there is no /proc/stat."""
+    import psutil  # noqa: PLC0415 (three megabytes that Linux does not need)
 
+    processors = psutil.cpu_count() or 1
+    rate = Rate(clock)
 
-class Energy:
-    """Joules of all packages since the sensor was opened."""
+    def read() -> tuple[float, ...]:
+        times = psutil.cpu_times()
+        busy_seconds = sum(times) - times.idle
+        return (min(100.0, 100.0 * rate.per_second(busy_seconds) / processors),)
 
-    columns = ("energy_joules",)
-
-    def __init__(self, packages: list[_Package]) -> None:
-        self._packages = packages
-
-    def read(self) -> tuple[float, ...]:
-        """The sum over the packages."""
-        return (sum(package.joules() for package in self._packages),)
+    return Sensor(("cpu_percent",), read)
 
 
 def open_energy(folder: Path = Path("/sys/class/powercap")) -> Sensor | None:
-    """Open the energy counters; None where there are none or only root may read them."""
+    """Joules of all processor packages since now; None without counters or the right to read."""
     try:
-        packages = [_Package(zone) for zone in sorted(folder.glob("intel-rapl:*")) if _whole(zone)]
+        packages = [
+            _package_joules(zone)
+            for zone in sorted(folder.glob("intel-rapl:*"))
+            # Others are parts of a package or, like `psys`, hold packages: they would count twice.
+            if (zone / "name").read_text().startswith("package")
+        ]
     except (OSError, ValueError):
         return None
-    return Energy(packages) if packages else None
+    if not packages:
+        return None
+    return Sensor(("energy_joules",), lambda: (sum(joules() for joules in packages),))
 
 
-class _Package:
-    """One processor package, whose counter starts again at zero when it is full."""
+def _package_joules(zone: Path) -> Callable[[], float]:
+    """Of one package, whose counter starts again at zero when it is full."""
+    text = kernel_file(str(zone / "energy_uj"))
+    range_microjoules = int((zone / "max_energy_range_uj").read_text())
+    last, total = int(text()), 0
 
-    def __init__(self, zone: Path) -> None:
-        self._file = KernelFile(str(zone / "energy_uj"))
-        self._range_microjoules = int((zone / "max_energy_range_uj").read_text())
-        self._last_microjoules = int(self._file.read())
-        self._sum_microjoules = 0
+    def joules() -> float:
+        nonlocal last, total
+        now = int(text())
+        total += now - last if now >= last else now - last + range_microjoules
+        last = now
+        return total / 1e6
 
-    def joules(self) -> float:
-        microjoules = int(self._file.read())
-        growth = microjoules - self._last_microjoules
-        self._sum_microjoules += growth if growth >= 0 else growth + self._range_microjoules
-        self._last_microjoules = microjoules
-        return self._sum_microjoules / 1e6
-
-
-def _whole(zone: Path) -> bool:
-    # Other zones are parts of a package or, like `psys`, hold packages: they would count twice.
-    return (zone / "name").read_text().startswith("package")
-
-
-class _Gauge(NamedTuple):
-    """One figure of one GPU."""
-
-    column: str
-    ask: Callable[[int], float]
-    gpu: int
-
-
-class Gpus:
-    """All gauges of all GPUs; one that stops answering empties its own cells only."""
-
-    def __init__(self, gauges: list[_Gauge]) -> None:
-        self._gauges = gauges
-        self.columns = tuple(gauge.column for gauge in gauges)
-
-    def read(self) -> tuple[float, ...]:
-        """One figure per gauge."""
-        return tuple(_answer(gauge) for gauge in self._gauges)
+    return joules
 
 
 def open_gpus(module: ModuleType | None = None) -> Sensor | None:
-    """Open the GPUs; None without any. `module` stands in for pynvml where there is no GPU."""
+    """All figures of all GPUs, None without any; `module` stands in for pynvml without a GPU.
+
+    A GPU that stops answering empties its own cells only.
+    """
     try:
-        nvml = open_nvml(module)
+        nvml = Nvml(module)
         count = nvml.device_count()
     except NvmlError:
         return None
-    gauges = [gauge for index in range(count) for gauge in _gauges(nvml, index)]
-    supported = [gauge for gauge in gauges if _is_supported(gauge)]
-    return Gpus(supported) if supported else None
+    gauges = {
+        f"gpu{index}_{name}": partial(ask, index)
+        for index in range(count)
+        for name, ask in (
+            ("percent", nvml.busy_percent),
+            ("memory_percent", nvml.memory_percent),
+            ("power_watts", nvml.power_watts),
+        )
+        if _is_supported(ask, index)
+    }
+    if not gauges:
+        return None
+    return Sensor(tuple(gauges), lambda: tuple(map(_answer, gauges.values())))
 
 
-def _gauges(nvml: Nvml, index: int) -> list[_Gauge]:
-    return [
-        _Gauge(f"gpu{index}_percent", nvml.busy_percent, index),
-        _Gauge(f"gpu{index}_memory_percent", nvml.memory_percent, index),
-        _Gauge(f"gpu{index}_power_watts", nvml.power_watts, index),
-    ]
-
-
-def _is_supported(gauge: _Gauge) -> bool:
+def _is_supported(ask: Callable[[int], float], index: int) -> bool:
     try:
-        gauge.ask(gauge.gpu)
+        ask(index)
     except NvmlUnsupportedError:
         return False
     except NvmlError:
@@ -303,8 +231,8 @@ def _is_supported(gauge: _Gauge) -> bool:
     return True
 
 
-def _answer(gauge: _Gauge) -> float:
+def _answer(ask: Callable[[], float]) -> float:
     try:
-        return gauge.ask(gauge.gpu)
+        return ask()
     except NvmlError:
         return UNKNOWN

@@ -18,12 +18,12 @@ from prumo.run.workloads import Launcher
 from prumo.study import Command, invocation_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo.study import Run, Study
-    from prumo.study.command import Keep
+    from prumo.study.command import Keep, Metrics
 
 
 KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
@@ -36,23 +36,23 @@ KEEPERS: dict[Keep, Callable[[Sequence[float]], float]] = {
 }
 
 
-def read_output_metrics(
-    log: Path, *, json_lines: bool, patterns: Iterable[str], keep: Mapping[str, Keep]
-) -> dict[str, float]:
-    """The figures in a log; of a figure printed several times, what `keep` says (or the last).
+def read_output_metrics(log: Path, wanted: Metrics) -> dict[str, float]:
+    """The figures in a log; of a figure printed several times, what is to be kept.
 
     Values that are not finite are returned too: the verdict needs to see them.
     """
     values: dict[str, list[float]] = {}
-    compiled = [re.compile(pattern) for pattern in patterns]
+    compiled = [re.compile(pattern) for pattern in wanted.patterns]
     for line in _lines(log):
-        found = _from_json(line) if json_lines else {}
+        found = _from_json(line) if wanted.json_lines else {}
         for pattern in compiled:
             for match in pattern.finditer(line):
-                found.update(_from_groups(match))
+                for name, text in match.groupdict().items():
+                    with suppress(TypeError, ValueError):
+                        found[name] = float(text)
         for name, value in found.items():
             values.setdefault(name, []).append(value)
-    return {name: KEEPERS[keep.get(name, "last")](series) for name, series in values.items()}
+    return {name: KEEPERS[wanted.keep.get(name, "last")](series) for name, series in values.items()}
 
 
 def _lines(log: Path) -> Iterator[str]:
@@ -76,16 +76,6 @@ def _from_json(line: str) -> dict[str, float]:
     return found
 
 
-def _from_groups(match: re.Match[str]) -> dict[str, float]:
-    found = {}
-    for name, text in match.groupdict().items():
-        try:
-            found[name] = float(text)
-        except (TypeError, ValueError):
-            continue
-    return found
-
-
 class CommandLauncher(Launcher):
     """Starts the study's command with its levels filled in; reads figures from what it prints."""
 
@@ -100,11 +90,13 @@ class CommandLauncher(Launcher):
     def launch(self, run: Run, folder: Path) -> Launch:
         """Fill the command in for a run."""
         filled = invocation_for(self._command, run)
+        # Behind the user's own packages, `prumo_worker.probe` can be imported.
+        packages = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(worker_path()))))
         threads = self.study.measure.threads or read_cpu().usable_cores
         environment = (
             dict(os.environ)
             | thread_environment(threads)
-            | {"PYTHONPATH": _with_probe(), "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)}
+            | {"PYTHONPATH": packages, "PRUMO_JOURNAL": str(folder / JOURNAL_FILE)}
             | dict(filled.environment)
         )
         return Launch(
@@ -116,14 +108,4 @@ class CommandLauncher(Launcher):
 
     def metrics(self, events: list[Event], log: Path) -> dict[str, float]:
         """What the command printed, and above it what it reported through the probe."""
-        wanted = self._command.metrics
-        printed = read_output_metrics(
-            log, json_lines=wanted.json_lines, patterns=wanted.patterns, keep=wanted.keep
-        )
-        return printed | journal_metrics(events)
-
-
-def _with_probe() -> str:
-    """The user's own PYTHONPATH, with `prumo_worker.probe` to be found behind it."""
-    own = os.environ.get("PYTHONPATH")
-    return f"{own}{os.pathsep}{worker_path()}" if own else str(worker_path())
+        return read_output_metrics(log, self._command.metrics) | journal_metrics(events)

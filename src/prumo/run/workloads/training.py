@@ -10,16 +10,15 @@ from prumo.results.folder import JOURNAL_FILE
 from prumo.run.worker import Environments, worker_launch, worker_threads
 from prumo.run.workloads import Launcher
 from prumo.study import Training
-from prumo.study.network import architectures
+from prumo.study.network import Architecture, frameworks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from prumo.progress import Progress
     from prumo.run.worker import Launch
-    from prumo.study import Run, Scenario, Study
-    from prumo.study.network import Architecture
+    from prumo.study import Level, Run, Scenario, Study
 
 
 class TrainingLauncher(Launcher):
@@ -42,19 +41,26 @@ class TrainingLauncher(Launcher):
 
     def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
         """The networks that these scenarios train, with the shape of their data."""
-        return architectures(scenarios, self._data.shape)
+
+        def training(parameters: Mapping[str, Level]) -> tuple[Architecture, str]:
+            size, shape = int(parameters["image_size"]), self._data.shape(parameters)
+            network = Architecture(str(parameters["network"]), size, *shape)
+            return network, str(parameters["framework"])
+
+        return frameworks_of(training(scenario.parameters) for scenario in scenarios)
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Start a worker that trains the scenario's network."""
         parameters = dict(run.scenario.parameters)
         require_device(str(parameters["device"]))
         environment = self._environments.find(str(parameters["framework"]))
+        own = self.study.own_network(str(parameters["network"]))
         task = {
             "run": run.name,
             "journal": str(folder / JOURNAL_FILE),
             "kind": "training",
             "parameters": parameters,
-            **self._own_layers(str(parameters["network"])),
+            **({"layers": own.layers} if own else {}),
             "data": self._data.folders(parameters),
             "sources": self._data.sources(parameters),
             "warmup_steps": self.study.measure.warmup_steps,
@@ -62,7 +68,3 @@ class TrainingLauncher(Launcher):
             "profile": self.study.measure.profile,
         }
         return worker_launch(environment, task, folder)
-
-    def _own_layers(self, network: str) -> dict[str, object]:
-        own = self.study.own_network(network)
-        return {"layers": own.layers} if own else {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 from rich.table import Table
@@ -15,14 +16,13 @@ from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
 from prumo.exit_codes import ExitCode
 from prumo.plugins import RUNTIMES, TASKS
-from prumo_serve.manifest import NORMALIZATIONS, Layout, RuntimeName
+from prumo_serve.manifest import NORMALIZATIONS, Layout
 from prumo_serve.package import open_package
 from prumo_serve.package.check import examined, package_document, shown_rows
-from prumo_serve.package.making import given_card, make_package
-from prumo_serve.package.terms import Fit, PackageRequest, given_labels
+from prumo_serve.package.making import Fit, PackageRequest, given_card, given_labels, make_package
 
 if TYPE_CHECKING:
-    from prumo_serve.package.check import Finding
+    from prumo.report.language import Language
 
 
 _PACKAGE_EPILOG = """\b
@@ -47,10 +47,12 @@ Examples:
     "--labels",
     default="",
     metavar="A,B,C|FILE",
+    callback=lambda _context, _option, text: given_labels(text),
     help="Its classes in the order of its outputs, or a file with one in each line.",
 )
 @click.option(
     "--size",
+    "size_pixels",
     type=click.IntRange(1, 4096),
     metavar="PIXELS",
     help="Side of the images that it takes, where it would take any.",
@@ -58,7 +60,6 @@ Examples:
 @click.option(
     "--normalization",
     type=click.Choice(list(NORMALIZATIONS)),
-    default=None,
     help="What it expects of its pixels; `inside` where its first layers see to it.",
 )
 @click.option(
@@ -82,6 +83,7 @@ Examples:
 @click.option(
     "--card",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    callback=lambda _context, _option, path: given_card(path) if path else "",
     help="A model card in Markdown.  [default: the model's own, or a short one]",
 )
 @click.option(
@@ -93,21 +95,12 @@ Examples:
 )
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
-def package_command(  # noqa: PLR0913 (one argument per option)
+def package_command(
     model: Path,
     out: Path,
-    name: str,
-    task: str | None,
-    labels: str,
-    size: int | None,
-    normalization: str | None,
-    layout: Layout | None,
-    fit: Fit | None,
-    points: tuple[str, ...],
-    card: Path | None,
-    runtime: RuntimeName,
-    tag: str,
     as_json: bool,
+    language: Language,
+    **options: Any,  # noqa: ANN401 (click's values, checked above)
 ) -> None:
     """Pack MODEL with all that its answers depend on.
 
@@ -117,19 +110,7 @@ def package_command(  # noqa: PLR0913 (one argument per option)
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
-    request = PackageRequest(
-        name=name,
-        task=task,
-        labels=given_labels(labels),
-        size_pixels=size,
-        normalization=normalization or "",
-        layout=layout,
-        fit=fit,
-        points=points,
-        card=given_card(card) if card else "",
-        language_tag=tag,
-        runtime=runtime,
-    )
+    request = PackageRequest(language_tag=language.tag, **options)
     with shown_progress() as progress:
         manifest = make_package(model, request, out, progress)
     if as_json:
@@ -161,12 +142,7 @@ def show_command(package: Path, with_card: bool, as_json: bool) -> None:
         elif with_card:
             click.echo(opened.card, nl=False)
         else:
-            table = Table(box=None, show_header=False)
-            table.add_column(no_wrap=True)
-            table.add_column(overflow="fold")
-            for name, text in shown_rows(opened):
-                table.add_row(Text(name), Text(text))
-            table_console().print(table)
+            _print_rows([(Text(name), Text(text)) for name, text in shown_rows(opened)])
 
 
 _CHECK_EPILOG = """\b
@@ -192,17 +168,18 @@ def check_command(package: Path, as_json: bool) -> None:
         document = {"passed": passed, "findings": [asdict(finding) for finding in findings]}
         print_json(document)
     else:
-        table_console().print(_findings_table(findings))
+        marks = {True: Text("ok", "green"), False: Text("WRONG", "bold red")}
+        _print_rows([(marks[one.passed], Text(one.subject), Text(one.told)) for one in findings])
     if not passed:
         sys.exit(ExitCode.FINDINGS)
 
 
-def _findings_table(findings: tuple[Finding, ...]) -> Table:
+def _print_rows(rows: Sequence[tuple[Text, ...]]) -> None:
+    """The last column is folded where it has to be, the others never."""
     table = Table(box=None, show_header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
+    for _ in rows[0][1:]:
+        table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    for finding in findings:
-        mark = Text("ok", "green") if finding.passed else Text("WRONG", "bold red")
-        table.add_row(mark, Text(finding.subject), Text(finding.told))
-    return table
+    for row in rows:
+        table.add_row(*row)
+    table_console().print(table)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -13,21 +14,16 @@ from prumo.machine.cpu import read_cpu
 from prumo_serve.compare.comparison import compare
 from prumo_serve.compare.quality import ALL, ImageRequest
 from prumo_serve.compare.report import comparison_document, print_comparison
-from prumo_serve.compare.timing import ROUNDS, STARTS, Pace
-from prumo_serve.convert.variant import VariantRequest, make_variant
-from prumo_serve.manifest import Precision, RuntimeName
+from prumo_serve.compare.timing import Pace
+from prumo_serve.convert.variant import PRECISIONS, VariantRequest, make_variant
+from prumo_serve.manifest import Precision
 
 if TYPE_CHECKING:
     from prumo_serve.convert.variant import Variant
 
 
-_TARGETS: dict[str, RuntimeName] = {
-    "onnx": "onnxruntime",
-    "openvino": "openvino",
-    "litert": "litert",
-    "tensorflow": "tensorflow",
-    "pytorch": "pytorch",
-}
+# As users call them: onnx for onnxruntime.
+_TARGETS = {name.removesuffix("runtime"): name for name in PRECISIONS}
 
 _CONVERT_EPILOG = """\b
 Examples:
@@ -78,16 +74,7 @@ Examples:
     help="An archive if it ends in .tar.gz or .tgz, else a folder.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was made as JSON.")
-def convert_command(  # noqa: PLR0913 (one argument per option)
-    model: Path,
-    target: str,
-    precision: Precision,
-    calibration: Path | None,
-    accept_difference: bool,
-    original: Path | None,
-    out: Path,
-    as_json: bool,
-) -> None:
+def convert_command(model: Path, target: str, out: Path, as_json: bool, **options: Any) -> None:  # noqa: ANN401 (click's values, checked above)
     """Make another runtime's network of MODEL, or a lower-precision one.
 
     MODEL is a package, or a model that says enough about itself to become one: a folder that the
@@ -99,7 +86,7 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
     answer what the other answers is refused. `prumo model compare` shows what the lower precision
     costs.
     """
-    request = VariantRequest(_TARGETS[target], precision, calibration, original, accept_difference)
+    request = VariantRequest(_TARGETS[target], **options)
     with shown_progress() as progress:
         variant = make_variant(model, request, out, progress)
     if as_json:
@@ -117,22 +104,17 @@ def convert_command(  # noqa: PLR0913 (one argument per option)
 
 
 def _document(variant: Variant, out: Path) -> dict[str, object]:
-    calibration = variant.calibration
-    used = (
-        {
-            "images": calibration.count,
-            "ungradable": calibration.ungradable,
-            "unreadable": calibration.unreadable,
-        }
-        if calibration
-        else None
-    )
+    used = variant.calibration and {
+        "images": variant.calibration.count,
+        "ungradable": variant.calibration.ungradable,
+        "unreadable": variant.calibration.unreadable,
+    }
     return {
         "out": str(out),
         "manifest": variant.manifest.model_dump(mode="json"),
         "agreement": asdict(variant.agreement),
         "calibration": used,
-        "difference": asdict(variant.difference) if variant.difference else None,
+        "difference": variant.difference and asdict(variant.difference),
     }
 
 
@@ -142,6 +124,9 @@ Examples:
   prumo model compare model.tar.gz fp16.tar.gz int8.tar.gz --images photographs --labels labels.csv
   prumo model compare model.tar.gz int8.tar.gz --images prepared --subset test --json
 """
+
+
+_count = partial(click.option, type=click.IntRange(min=1), show_default=True, metavar="N")
 
 
 @click.command(epilog=_COMPARE_EPILOG)
@@ -167,30 +152,9 @@ Examples:
     metavar="NAME",
     help="Of a FOLDER that was prepared and split, such as test.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=ROUNDS,
-    show_default=True,
-    metavar="N",
-    help="How often each has its turn.",
-)
-@click.option(
-    "--starts",
-    type=click.IntRange(min=1),
-    default=STARTS,
-    show_default=True,
-    metavar="N",
-    help="Number of starts of each model.",
-)
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Runtime threads per answer.",
-)
+@_count("--rounds", default=Pace.rounds, help="How often each has its turn.")
+@_count("--starts", default=Pace.starts, help="Number of starts of each model.")
+@_count("--threads", default=Pace.threads, help="Runtime threads per answer.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
 def compare_command(  # noqa: PLR0913 (one argument per option)
     models: tuple[Path, ...],

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -20,10 +20,6 @@ from prumo.version import __version__
 from prumo_serve.task import TaskPage, task_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from jinja2 import Template
-
     from prumo.report.language import Language
     from prumo_serve.manifest import Manifest
 
@@ -80,40 +76,43 @@ _AFTER_TASK = ("worklist", "card", "heat_map", "table", "page")
 """The files of the script in the order in which they build on each other."""
 
 
-@dataclass(frozen=True)
-class Served:
-    """What the page must know of the server."""
-
-    manifest: Manifest
-    has_heat_maps: bool
-    most_bytes: int
-    """Of one image."""
-
-
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A document, and what a browser may do with it."""
 
     html: str
     content_security_policy: str
 
 
-def page(served: Served, tag: str) -> Page:
-    """The page in a language; it has the others with it."""
-    manifest = served.manifest
+def page(manifest: Manifest, tag: str, *, has_heat_maps: bool, most_bytes: int) -> Page:
+    """The page in a language; it has the others with it. An image has so many bytes at most."""
     part = task_named(manifest.task).page(manifest)
-    script = _script(part.script)
+    before, after = (
+        [_source(f"script/{name}.js") for name in names] for names in (_BEFORE_TASK, _AFTER_TASK)
+    )
+    script = "\n".join([*before, part.script, *after])
     style = _source("page.css") + part.style
-    html = _template("page.html").render(
-        tag=tag,
-        languages=LANGUAGES,
-        text=page_texts(language(tag), part),
-        model=manifest,
-        footnote=part.footnote,
-        data=_data(served, part),
-        style=style,
-        script=script,
-        prumo_version=__version__,
+    html = (
+        _environment()
+        .get_template("page.html")
+        .render(
+            tag=tag,
+            languages=LANGUAGES,
+            text=_texts(language(tag), part.texts),
+            model=manifest,
+            footnote=part.footnote,
+            data={
+                "labels": manifest.labels,
+                "model": {"name": manifest.name, "version": manifest.version},
+                "hasHeatMaps": has_heat_maps,
+                "mostBytes": most_bytes,
+                "task": dict(part.data),
+                "columns": [column.text for column in part.columns],
+                "languages": {tag: _spoken(manifest, part, language(tag)) for tag in LANGUAGES},
+            },
+            style=style,
+            script=script,
+            prumo_version=__version__,
+        )
     )
     return Page(html, _policy(script, style))
 
@@ -121,16 +120,9 @@ def page(served: Served, tag: str) -> Page:
 def waiting_page(tag: str) -> Page:
     """What is shown until the model is loaded; it asks again by itself."""
     style = _source("page.css")
-    text = page_texts(language(tag), TaskPage({}, ""))
-    return Page(
-        _template("waiting.html").render(tag=tag, text=text, style=style), _policy("", style)
-    )
-
-
-def page_texts(language: Language, part: TaskPage) -> dict[str, str]:
-    """Name → text in a language, with the braces still in it."""
-    chosen = {**_SHARED, **part.texts}
-    return {name: language.say(message.text) for name, message in chosen.items()}
+    text = _texts(language(tag), {})
+    html = _environment().get_template("waiting.html").render(tag=tag, text=text, style=style)
+    return Page(html, _policy("", style))
 
 
 def classification_page() -> TaskPage:
@@ -142,36 +134,17 @@ def classification_page() -> TaskPage:
             "worklist": Message("Answers"),
         },
         script=_source("script/classification.js"),
-        columns=(
-            Message("file"),
-            Message("label"),
-            Message("probability"),
-            Message("reason"),
-        ),
+        columns=(Message("file"), Message("label"), Message("probability"), Message("reason")),
     )
 
 
 _MODEL_COLUMNS = (Message("model"), Message("model_version"))
 
 
-def _data(served: Served, part: TaskPage) -> dict[str, Any]:
-    """What the script reads."""
-    manifest = served.manifest
-    return {
-        "labels": manifest.labels,
-        "model": {"name": manifest.name, "version": manifest.version},
-        "hasHeatMaps": served.has_heat_maps,
-        "mostBytes": served.most_bytes,
-        "task": dict(part.data),
-        "columns": [column.text for column in part.columns],
-        "languages": {tag: _spoken(manifest, part, language(tag)) for tag in LANGUAGES},
-    }
-
-
 def _spoken(manifest: Manifest, part: TaskPage, language: Language) -> dict[str, Any]:
     kinds = {"labels": {label: label for label in manifest.labels}, **part.words}
     return {
-        "texts": page_texts(language, part),
+        "texts": _texts(language, part.texts),
         # English readers get the names that programs know.
         "columns": {
             column.text: language.say(column.text) for column in (*part.columns, *_MODEL_COLUMNS)
@@ -181,6 +154,12 @@ def _spoken(manifest: Manifest, part: TaskPage, language: Language) -> dict[str,
             for kind, words in kinds.items()
         },
     }
+
+
+def _texts(language: Language, more: Mapping[str, Message]) -> dict[str, str]:
+    """Name → text in a language, with the braces still in it."""
+    chosen = {**_SHARED, **more}
+    return {name: language.say(message.text) for name, message in chosen.items()}
 
 
 def _policy(script: str, style: str) -> str:
@@ -199,10 +178,6 @@ def _policy(script: str, style: str) -> str:
     )
 
 
-def _template(name: str) -> Template:
-    return _environment().get_template(name)
-
-
 @cache
 def _environment() -> Environment:
     return Environment(
@@ -212,13 +187,6 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _script(task: str) -> str:
-    before, after = (
-        [_source(f"script/{name}.js") for name in names] for names in (_BEFORE_TASK, _AFTER_TASK)
-    )
-    return "\n".join([*before, task, *after])
 
 
 @cache

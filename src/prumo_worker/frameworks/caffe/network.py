@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import caffe
 from caffe.proto.caffe_pb2 import LayerParameter, NetParameter, PoolingParameter, SolverParameter
 
-from prumo_worker.networks import layer
-from prumo_worker.networks.layer import rounded_up
-from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks import Network, layer
+from prumo_worker.networks.layer import Pooling, rounded_up
+from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, Shape, pair
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     import numpy as np
 
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.layer import Pooling
-    from prumo_worker.networks.network import Node
     from prumo_worker.recipe import Recipe
 
-
-if TYPE_CHECKING:
-    Layers = Iterator[LayerParameter]
+Layers = Iterator[LayerParameter]
 
 LABELS = "/labels"
 _TRAINING = {"phase": caffe.TRAIN}
 
 # Which operations may write over the output of which, as no gradient needs what was there.
-_OVERWRITABLE: dict[type[layer.Operation], tuple[type[layer.Operation], ...]] = {
+_OVERWRITABLE: dict[type[Operation], tuple[type[Operation], ...]] = {
     layer.BatchNormalization: (layer.Convolution, layer.Add),
     **dict.fromkeys(
         (layer.Rectifier, layer.Tanh, layer.Dropout),
@@ -70,8 +64,7 @@ def describe(network: Network, *, dropout: bool) -> Description:
     net = NetParameter(name=network.name)
     net.layer.extend([input_layer(IMAGE, (1, *network.input_shape))])
     blobs = {IMAGE: IMAGE}
-    heads = {network.nodes[-1].name: 1.0, **{head.layer: head.weight for head in network.auxiliary}}
-    overwriting = _overwriting(network, heads)
+    overwriting = _overwriting(network)
     for node in network.nodes:
         bottoms = [blobs[source] for source in node.inputs]
         if isinstance(node.operation, layer.Dropout) and not (dropout and node.operation.rate):
@@ -82,7 +75,7 @@ def describe(network: Network, *, dropout: bool) -> Description:
     inputs = [part.name for part in net.layer if part.type == "Input"]
     labels = input_layer(LABELS, (1,))
     labels.include.add(**_TRAINING)
-    scores = {blobs[head]: weight for head, weight in heads.items()}
+    scores = {blobs[head]: weight for head, weight in network.heads.items()}
     net.layer.extend([labels, *(_loss(blob, weight) for blob, weight in scores.items())])
     return Description(net, inputs, scores)
 
@@ -105,10 +98,11 @@ def solver_parameter(recipe: Recipe, net_file: str) -> SolverParameter:
     return solver
 
 
-def _overwriting(network: Network, heads: dict[str, float]) -> set[str]:
+def _overwriting(network: Network) -> set[str]:
     """The nodes that can compute in place, which spares memory."""
     operations = {node.name: node.operation for node in network.nodes}
-    readers = Counter([*heads, *(source for node in network.nodes for source in node.inputs)])
+    sources = (source for node in network.nodes for source in node.inputs)
+    readers = Counter([*network.heads, *sources])
 
     def overwrites(node: Node) -> bool:
         source = node.inputs[0]
@@ -168,7 +162,11 @@ def _begin_averages(blobs: caffe.BlobVec, momentum: float) -> None:
 
 def caffe_layers(node: Node, bottoms: Sequence[str], top: str) -> Layers:
     """The layers of a node, from the blobs `bottoms` to the blob `top`."""
-    return _LAYERS[type(node.operation)](node.operation, node, bottoms, top)
+    kind = type(node.operation)
+    if kind in _SEVERAL:
+        return _SEVERAL[kind](node.operation, node, bottoms, top)
+    caffe_kind, settings = _SINGLE[kind]
+    return iter([_layer(node.name, caffe_kind, bottoms, top, **settings(node.operation, node))])
 
 
 def input_layer(name: str, shape: Sequence[int]) -> LayerParameter:
@@ -192,36 +190,6 @@ def _layer(
     return LayerParameter(name=name, type=kind, bottom=bottoms, top=[top], **settings)
 
 
-def _plain(
-    operation: layer.Operation, node: Node, bottoms: Sequence[str], top: str, *, kind: str
-) -> Layers:
-    del operation
-    yield _layer(node.name, kind, bottoms, top)
-
-
-def _convolution(
-    operation: layer.Convolution, node: Node, bottoms: Sequence[str], top: str
-) -> Layers:
-    height, width = layer.pair(operation.kernel)
-    vertical, horizontal = layer.pair(operation.padding)
-    settings = {
-        "num_output": operation.outputs,
-        "kernel_h": height,
-        "kernel_w": width,
-        "pad_h": vertical,
-        "pad_w": horizontal,
-        "stride": [operation.stride],
-        "group": operation.groups,
-        "bias_term": operation.bias,
-    }
-    yield _layer(node.name, "Convolution", bottoms, top, convolution_param=settings)
-
-
-def _dense(operation: layer.Dense, node: Node, bottoms: Sequence[str], top: str) -> Layers:
-    settings = {"num_output": operation.outputs, "bias_term": operation.bias}
-    yield _layer(node.name, "InnerProduct", bottoms, top, inner_product_param=settings)
-
-
 def _padding(operation: layer.Padding, node: Node, bottoms: Sequence[str], top: str) -> Layers:
     channels, _, width = node.input_shapes[0]
     height = node.output_shape[1]
@@ -234,9 +202,7 @@ def _padding(operation: layer.Padding, node: Node, bottoms: Sequence[str], top: 
     )
 
 
-def _between_zeros(
-    image: str, name: str, axis: int, before: layer.Shape, after: layer.Shape
-) -> Layers:
+def _between_zeros(image: str, name: str, axis: int, before: Shape, after: Shape) -> Layers:
     """An image joined to zeros on two sides; a side without extent is left out."""
     parts = {f"{name}/before": before, image: (), f"{name}/after": after}
     for margin, shape in parts.items():
@@ -246,10 +212,9 @@ def _between_zeros(
     yield _layer(name, "Concat", joined, name, concat_param={"axis": axis})
 
 
-def _pooling(
-    operation: Pooling, node: Node, bottoms: Sequence[str], top: str, *, pool: int
-) -> Layers:
-    if pool == PoolingParameter.AVE and operation.padding:
+def _pooling(operation: Pooling, node: Node) -> dict[str, Any]:
+    is_average = isinstance(operation, layer.AveragePooling)
+    if is_average and operation.padding:
         raise Unavailable(
             f"caffe cannot express layer {node.name}: its mean counts the padding as zeros"
         )
@@ -261,13 +226,13 @@ def _pooling(
             "the image"
         )
     settings = {
-        "pool": pool,
+        "pool": PoolingParameter.AVE if is_average else PoolingParameter.MAX,
         "kernel_size": operation.kernel,
         "stride": operation.stride,
         "pad": operation.padding,
         "round_mode": PoolingParameter.CEIL if operation.ceil else PoolingParameter.FLOOR,
     }
-    yield _layer(node.name, "Pooling", bottoms, top, pooling_param=settings)
+    return {"pooling_param": settings}
 
 
 def _global_average(
@@ -278,31 +243,6 @@ def _global_average(
     settings = {"pool": PoolingParameter.AVE, "global_pooling": True}
     yield _layer(means, "Pooling", bottoms, means, pooling_param=settings)
     yield _layer(node.name, "Flatten", [means], top)
-
-
-def _clipped_rectifier(
-    operation: layer.ClippedRectifier, node: Node, bottoms: Sequence[str], top: str
-) -> Layers:
-    settings = {"min": 0, "max": operation.limit}
-    yield _layer(node.name, "Clip", bottoms, top, clip_param=settings)
-
-
-def _dropout(operation: layer.Dropout, node: Node, bottoms: Sequence[str], top: str) -> Layers:
-    yield _layer(
-        node.name, "Dropout", bottoms, top, dropout_param={"dropout_ratio": operation.rate}
-    )
-
-
-def _local_response(
-    operation: layer.LocalResponseNormalization, node: Node, bottoms: Sequence[str], top: str
-) -> Layers:
-    settings = {
-        "local_size": operation.size,
-        "alpha": operation.alpha,
-        "beta": operation.beta,
-        "k": operation.k,
-    }
-    yield _layer(node.name, "LRN", bottoms, top, lrn_param=settings)
 
 
 def _batch_normalization(
@@ -318,20 +258,53 @@ def _batch_normalization(
         yield _layer(scaling_name(node), "Bias", [top], top)
 
 
-_LAYERS: dict[type[layer.Operation], Callable[[Any, Node, Sequence[str], str], Layers]] = {
-    layer.Convolution: _convolution,
+def _convolution(operation: layer.Convolution, _: Node) -> dict[str, Any]:
+    height, width = pair(operation.kernel)
+    vertical, horizontal = pair(operation.padding)
+    settings = {
+        "num_output": operation.outputs,
+        "kernel_h": height,
+        "kernel_w": width,
+        "pad_h": vertical,
+        "pad_w": horizontal,
+        "stride": [operation.stride],
+        "group": operation.groups,
+        "bias_term": operation.bias,
+    }
+    return {"convolution_param": settings}
+
+
+def _without_settings(*_: object) -> dict[str, Any]:
+    return {}
+
+
+_SEVERAL: dict[type[Operation], Callable[[Any, Node, Sequence[str], str], Layers]] = {
     layer.Padding: _padding,
-    layer.MaxPooling: partial(_pooling, pool=PoolingParameter.MAX),
-    layer.AveragePooling: partial(_pooling, pool=PoolingParameter.AVE),
     layer.GlobalAveragePooling: _global_average,
-    layer.Flatten: partial(_plain, kind="Flatten"),
-    layer.Dense: _dense,
-    layer.Rectifier: partial(_plain, kind="ReLU"),
-    layer.ClippedRectifier: _clipped_rectifier,
-    layer.Tanh: partial(_plain, kind="TanH"),
-    layer.Dropout: _dropout,
-    layer.LocalResponseNormalization: _local_response,
     layer.BatchNormalization: _batch_normalization,
-    layer.Add: partial(_plain, kind="Eltwise"),
-    layer.Concatenate: partial(_plain, kind="Concat"),
 }
+"""What takes several of Caffe's layers."""
+
+_SINGLE: dict[type[Operation], tuple[str, Callable[[Any, Node], dict[str, Any]]]] = {
+    layer.Convolution: ("Convolution", _convolution),
+    layer.MaxPooling: ("Pooling", _pooling),
+    layer.AveragePooling: ("Pooling", _pooling),
+    layer.Flatten: ("Flatten", _without_settings),
+    layer.Dense: (
+        "InnerProduct",
+        lambda it, _: {"inner_product_param": {"num_output": it.outputs, "bias_term": it.bias}},
+    ),
+    layer.Rectifier: ("ReLU", _without_settings),
+    layer.ClippedRectifier: ("Clip", lambda it, _: {"clip_param": {"min": 0, "max": it.limit}}),
+    layer.Tanh: ("TanH", _without_settings),
+    layer.Dropout: ("Dropout", lambda it, _: {"dropout_param": {"dropout_ratio": it.rate}}),
+    layer.LocalResponseNormalization: (
+        "LRN",
+        lambda it, _: {
+            "lrn_param": {"local_size": it.size, "alpha": it.alpha, "beta": it.beta, "k": it.k}
+        },
+    ),
+    layer.Add: ("Eltwise", _without_settings),
+    layer.Concatenate: ("Concat", _without_settings),
+}
+"""What is one of Caffe's layers: its type, and its settings by the name of their message."""

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,15 +19,13 @@ import caffe
 import numpy as np
 from google.protobuf.text_format import MessageToString
 
-from prumo_worker.frameworks import HostClock
+from prumo_worker.frameworks import Trainer
 from prumo_worker.frameworks.caffe.network import LABELS, count, describe, load, solver_parameter
 from prumo_worker.networks.network import IMAGE
 from prumo_worker.profile import OperationTime
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from caffe.proto.caffe_pb2 import NetParameter
 
     from prumo_worker.networks import Network
@@ -35,28 +34,34 @@ if TYPE_CHECKING:
 _LAYER = re.compile(r"\]\s+(?P<layer>\S+)\s+(?P<way>forward|backward): (?P<milliseconds>\S+) ms\.")
 
 
-class Caffe:
+class Caffe(Trainer):
     """A trainer that computes in this process and is done when it returns.
 
     Caffe's Adam adds epsilon before it corrects the deviation for the early steps, which other
     frameworks do afterwards; it matters to gradients of about 1e-6 and less.
     """
 
-    device = "cpu"
     layout = "NCHW"
 
     def __init__(self, network: Network, recipe: Recipe, threads: int) -> None:
         caffe.set_mode_cpu()
-        self.threads = set_threads(threads)
-        self.versions: Mapping[str, str] = versions()
-        self.build: Mapping[str, str] = build_facts()
-        self._clock = HostClock()
+        # Loaded long since, by numpy and by Caffe, which itself has one thread.
+        blas = ctypes.CDLL("libopenblas.so.0")
+        blas.openblas_set_num_threads(threads)
+        self.threads = int(blas.openblas_get_num_threads())
+        self.versions = {"caffe": str(caffe.__version__), "numpy": str(np.__version__)}
+        for text in (blas.openblas_get_config, blas.openblas_get_corename):
+            text.restype = ctypes.c_char_p
+        # The second is the processor that OpenBLAS takes this one for.
+        self.build = {
+            "blas": blas.openblas_get_config().decode(),
+            "cpu": blas.openblas_get_corename().decode(),
+        }
         self._network = network
         self._description = describe(network, dropout=recipe.dropout)
         self._files = TemporaryDirectory(prefix="prumo-caffe-")
         self._net_file = self._write("net.prototxt", self._description.net)
         self._solver_file = self._write("solver.prototxt", solver_parameter(recipe, self._net_file))
-        self._placed = _NOTHING
         self._loss = math.nan
         self._start()
         self.parameters = count(network, self._net)
@@ -93,19 +98,6 @@ class Caffe:
         net.forward()
         answer: np.ndarray = net.blobs[self._description.scores].data.copy()
         return answer
-
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """This moment: nothing is left to wait for."""
-        return self._clock.mark()
-
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks."""
-        return self._clock.spans(marks)
-
-    def fetch(self, outcomes: Sequence[tuple[float, int]]) -> tuple[list[float], int]:
-        """Nothing is left to bring: Caffe computes at once."""
-        losses, right = zip(*outcomes)
-        return list(losses), sum(right)
 
     def profile(self, batches: Sequence[Batch]) -> list[OperationTime]:
         """Layers by the program `caffe time`, which computes as many times on zeros.
@@ -172,38 +164,6 @@ def _cross_entropy(scores: np.ndarray, labels: np.ndarray) -> float:
         shifted = scores.astype(np.float64) - scores.max(axis=1, keepdims=True)
         right = shifted[np.arange(len(labels)), labels]
         return float((np.log(np.exp(shifted).sum(axis=1)) - right).mean())
-
-
-def versions() -> dict[str, str]:
-    """Caffe's version and that of its numpy."""
-    return {"caffe": str(caffe.__version__), "numpy": str(np.__version__)}
-
-
-def build_facts() -> dict[str, str]:
-    """The OpenBLAS that Caffe computes with, and the processor that it takes this one for."""
-    return {
-        "blas": _openblas_text("openblas_get_config"),
-        "cpu": _openblas_text("openblas_get_corename"),
-    }
-
-
-def set_threads(threads: int) -> int:
-    """Give OpenBLAS threads, and ask it how many it has; Caffe itself has one."""
-    library = _openblas()
-    library.openblas_set_num_threads(threads)
-    return int(library.openblas_get_num_threads())
-
-
-def _openblas() -> ctypes.CDLL:
-    # Loaded long since, by numpy and by Caffe.
-    return ctypes.CDLL("libopenblas.so.0")
-
-
-def _openblas_text(function: str) -> str:
-    ask = getattr(_openblas(), function)
-    ask.restype = ctypes.c_char_p
-    answer: bytes = ask()
-    return answer.decode()
 
 
 def layer_times(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jax
 import jaxlib
@@ -12,17 +15,20 @@ import numpy as np
 from jax import nn
 from jax import numpy as jnp
 
-from prumo_worker.frameworks import CompletionClock, HostClock
-from prumo_worker.frameworks.jax.network import Graph
-from prumo_worker.frameworks.jax.optimizer import LossScale, Memory, first_scale, optimizer
+from prumo_worker.frameworks import CompletionClock, Trainer
+from prumo_worker.frameworks.jax.network import Arrays, Graph
+from prumo_worker.frameworks.jax.optimizer import (
+    LossScale,
+    Memory,
+    first_scale,
+    fresh_memory,
+    updated,
+)
 from prumo_worker.frameworks.jax.profile import operation_times
 from prumo_worker.networks.weights import channels_last_weights
-from prumo_worker.task import Unavailable
+from prumo_worker.task import Unavailable, first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from prumo_worker.frameworks.jax.network import Arrays
     from prumo_worker.networks import Network
     from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
@@ -53,16 +59,12 @@ def build_facts(place: jax.Device) -> dict[str, str]:
 
 def pool_threads() -> int:
     """The threads in XLA's pool, as the kernel lists them."""
-    return sum(
-        _thread_name(thread).startswith(_POOL) for thread in Path("/proc/self/task").iterdir()
-    )
-
-
-def _thread_name(thread: Path) -> str:
-    try:
-        return (thread / "comm").read_text(encoding="utf-8")
-    except OSError:
-        return ""  # It has ended since it was listed.
+    names = []
+    for thread in Path("/proc/self/task").iterdir():
+        # It may have ended since it was listed.
+        with suppress(OSError):
+            names.append((thread / "comm").read_text(encoding="utf-8"))
+    return sum(name.startswith(_POOL) for name in names)
 
 
 _NUMBER_FORMATS = {"fp32": jnp.float32, "bf16": jnp.bfloat16, "fp16": jnp.float16}
@@ -81,7 +83,7 @@ class Carried(NamedTuple):
     loss_scale: LossScale | None
 
 
-class Jax:
+class Jax(Trainer):
     """A trainer on the processor.
 
     JAX copies and computes in the background here too. A mark waits for it, so that the time of a
@@ -92,28 +94,19 @@ class Jax:
     """
 
     def __init__(self, network: Network, recipe: Recipe, place: jax.Device) -> None:
-        self.device = "cpu"
         self.threads = pool_threads()
-        self.versions: Mapping[str, str] = versions(place)
-        self.build: Mapping[str, str] = build_facts(place)
+        self.versions = versions(place)
+        self.build = build_facts(place)
         self.layout = "NHWC"
-        self._clock: HostClock | CompletionClock = HostClock()
         self._latest: Pair | tuple[()] = ()
         self._network = network
         self._recipe = recipe
         self._place = place
         self._number_format = _NUMBER_FORMATS[recipe.precision]
         self._graph = Graph(network)
-        self._optimizer = optimizer(recipe)
-        self._carried: Carried | None = None
+        self._carried: Carried
         self._step = jax.jit(self._train, donate_argnums=0)
         self._infer = jax.jit(self._answer)
-
-    @property
-    def parameters(self) -> int:
-        """Numbers in all weights and state that are loaded."""
-        arrays = () if self._carried is None else (self._carried.weights, self._carried.state)
-        return sum(array.size for array in jax.tree.leaves(arrays))
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy the weights in; the optimizer and the dropped values begin anew."""
@@ -126,19 +119,19 @@ class Jax:
             Carried(
                 weights=trained,
                 state={name: placed[name] for name in self._graph.state},
-                memory=self._optimizer.fresh(trained),
+                memory=fresh_memory(self._recipe, trained),
                 rate=jnp.float32(self._recipe.learning_rate),
                 steps=jnp.int32(0),
                 loss_scale=first_scale() if self._recipe.precision == "fp16" else None,
             ),
             self._place,
         )
+        self.parameters = sum(array.size for array in placed.values())
 
     def set_learning_rate(self, rate: float) -> None:
         """A value that is carried, so that nothing is compiled anew."""
-        if self._carried is not None:
-            placed = jax.device_put(jnp.float32(rate), self._place)
-            self._carried = self._carried._replace(rate=placed)
+        placed = jax.device_put(jnp.float32(rate), self._place)
+        self._carried = self._carried._replace(rate=placed)
 
     def batch(self, images: np.ndarray, labels: np.ndarray) -> Pair:
         """Arrays on the device, labels in the 32 bits that JAX counts with."""
@@ -157,28 +150,15 @@ class Jax:
         """Scores as the trained network would answer."""
         return np.asarray(self._infer(self._carried, jax.device_put(images, self._place)))
 
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """When the latest batch is placed and the latest step is done, all of it."""
-        latest = (self._latest, self._carried)
-        return self._clock.mark(lambda: jax.block_until_ready(latest))
-
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks."""
-        return self._clock.spans(marks)
-
     def fetch(self, outcomes: Sequence[Pair]) -> tuple[list[float], int]:
         """Bring losses and counts to the host."""
-        losses, right = zip(*jax.device_get(outcomes))
-        return [float(loss) for loss in losses], int(sum(right))
+        return super().fetch(jax.device_get(outcomes))
 
     def profile(self, batches: Sequence[Pair]) -> list[OperationTime]:
         """Operations by the time that XLA's program spent on them."""
-
-        def steps() -> None:
-            self.fetch([self.step(batch) for batch in batches])
-
         programs = [self._step.lower(self._carried, *batch).compile() for batch in batches]
-        return operation_times(steps, [program.as_text() for program in programs])
+        texts = [program.as_text() for program in programs]
+        return operation_times(partial(self.take_steps, batches), texts)
 
     def _train(
         self, carried: Carried, images: jax.Array, labels: jax.Array
@@ -207,33 +187,33 @@ class Jax:
             -jnp.take_along_axis(nn.log_softmax(scores), labels[:, None], axis=1).mean()
             for scores in outputs
         )
-        for auxiliary, head in zip(self._network.auxiliary, heads):
-            loss += auxiliary.weight * head
+        for weight, head in zip(self._network.auxiliary.values(), heads):
+            loss += weight * head
         return loss
 
     def _update(
         self, carried: Carried, gradients: Arrays
     ) -> tuple[Arrays, Memory, LossScale | None]:
         """The optimizer's step; in half precision it is left out after an overflow."""
-        loss_scale = carried.loss_scale
+        loss_scale, before = carried.loss_scale, (carried.weights, carried.memory)
         if loss_scale is None:
-            return (*self._updated(carried, gradients), None)
+            weights, memory = updated(self._recipe, *before, gradients, carried.rate)
+            return weights, memory, None
         gradients = {name: slope / loss_scale.value for name, slope in gradients.items()}
         finite = jnp.stack([jnp.isfinite(slope).all() for slope in gradients.values()]).all()
-        before = (carried.weights, carried.memory)
-        after = self._updated(carried, gradients)
+        after = updated(self._recipe, *before, gradients, carried.rate)
         chosen = jax.tree.map(lambda new, old: jnp.where(finite, new, old), after, before)
         return (*chosen, loss_scale.after(finite))
-
-    def _updated(self, carried: Carried, gradients: Arrays) -> tuple[Arrays, Memory]:
-        weights, memory = carried.weights, carried.memory
-        return self._optimizer.update(weights, gradients, memory, carried.rate)
 
     def _answer(self, carried: Carried, images: jax.Array) -> jax.Array:
         arrays = {**carried.weights, **carried.state}
         pictures = images.astype(self._number_format)
         (scores, *_), _ = self._graph.outputs(arrays, pictures, training=False)
         return scores
+
+    def _pending(self) -> Callable[[], object]:
+        """The latest batch is placed and the latest step is done, all of it."""
+        return partial(jax.block_until_ready, (self._latest, self._carried))
 
 
 class DeviceJax(Jax):
@@ -248,37 +228,27 @@ class DeviceJax(Jax):
         self.device = str(place.device_kind)
         self._clock = CompletionClock()
 
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """When the latest work is done; what it carried is the next step's by then."""
-        latest = self._latest
-        return self._clock.mark(lambda: jax.block_until_ready(latest))
+    def _pending(self) -> Callable[[], object]:
+        """The latest work is done; what it carried is the next step's by then."""
+        return partial(jax.block_until_ready, self._latest)
 
 
 def open_trainer(network: Network, recipe: Recipe, threads: int) -> Jax:
     """Build the network where the recipe wants it, or say why that is not possible here."""
     if recipe.precision == "fp16" and recipe.device != "cuda":
         raise Unavailable(f"fp16 needs a CUDA device; on {recipe.device} there is bf16")
-    _prepare(recipe.device, threads)
-    place = _place(recipe.device)
-    trainer = Jax if recipe.device == "cpu" else DeviceJax
-    return trainer(network, recipe, place)
-
-
-def _prepare(device: str, threads: int) -> None:
-    """What JAX reads when it first looks for devices."""
-    if device == "cpu":
+    # What JAX reads when it first looks for devices.
+    if recipe.device == "cpu":
         # Else JAX opens every GPU that it finds.
         jax.config.update("jax_platforms", "cpu")
     # The size of the pool that XLA computes with on the processor.
     os.environ["PJRT_NPROC"] = str(threads)
     # A GPU's memory is taken as needed, so that its use can be seen.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-
-
-def _place(device: str) -> jax.Device:
     try:
-        place: jax.Device = jax.devices(device)[0]
+        place = jax.devices(recipe.device)[0]
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
-        raise Unavailable(f"no {device.upper()} device: {reason}") from error
-    return place
+        name = recipe.device.upper()
+        raise Unavailable(f"no {name} device: {first_line(error)}") from error
+    trainer = Jax if recipe.device == "cpu" else DeviceJax
+    return trainer(network, recipe, place)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import jax
@@ -12,15 +13,10 @@ import numpy as np
 from jax import lax, nn
 from jax import numpy as jnp
 
-from prumo_worker.networks import layer
-from prumo_worker.networks.layer import Margin, cells_inside, margins
-from prumo_worker.networks.network import IMAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.network import Node
+from prumo_worker.networks import Network, layer
+from prumo_worker.networks.layer import cells_inside, margins
+from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, pair
 
 Arrays = dict[str, jax.Array]
 
@@ -30,7 +26,7 @@ class Graph:
 
     def __init__(self, network: Network) -> None:
         self._nodes = network.nodes
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self._outputs = tuple(network.heads)
         self.trained = [
             f"{node.name}.{part}" for node in network.nodes for part in node.weight_shapes
         ]
@@ -44,14 +40,14 @@ class Graph:
         state: Arrays = {}
         for node in self._nodes:
             parts = (*node.weight_shapes, *node.state_shapes)
-            call = Call(
-                [values[source] for source in node.inputs],
-                {part: arrays[f"{node.name}.{part}"] for part in parts},
-                training,
-                key,
-            )
-            values[node.name], after = compute(node, call)
-            state.update({f"{node.name}.{part}": array for part, array in after.items()})
+            inputs = [values[source] for source in node.inputs]
+            own = {part: arrays[f"{node.name}.{part}"] for part in parts}
+            call = Call(node, inputs[0], inputs, own, training, key)
+            if isinstance(node.operation, layer.BatchNormalization):
+                values[node.name], after = _batch_normalization(node.operation, call)
+                state.update({f"{node.name}.{part}": array for part, array in after.items()})
+            else:
+                values[node.name] = _OPERATIONS[type(node.operation)](node.operation, call)
         return [values[name].astype(jnp.float32) for name in self._outputs], state
 
 
@@ -59,6 +55,9 @@ class Graph:
 class Call:
     """What a node computes with."""
 
+    node: Node
+    value: jax.Array
+    """The first of its inputs, and mostly the only one."""
     values: Sequence[jax.Array]
     arrays: Mapping[str, jax.Array]
     training: bool
@@ -66,29 +65,20 @@ class Call:
     """Differs from step to step; without it nothing is dropped."""
 
 
-def compute(node: Node, call: Call) -> tuple[jax.Array, Arrays]:
-    """What a node gives for its inputs, and its state after that."""
-    if isinstance(node.operation, layer.BatchNormalization):
-        return _batch_normalization(node.operation, call)
-    return _OPERATIONS[type(node.operation)](node, node.operation, call), {}
-
-
-def _convolution(_: Node, operation: layer.Convolution, call: Call) -> jax.Array:
-    (images,) = call.values
+def _convolution(operation: layer.Convolution, call: Call) -> jax.Array:
     result = lax.conv_general_dilated(
-        images,
-        call.arrays["weight"].astype(images.dtype),
+        call.value,
+        call.arrays["weight"].astype(call.value.dtype),
         (operation.stride, operation.stride),
-        [(margin, margin) for margin in layer.pair(operation.padding)],
+        [(margin, margin) for margin in pair(operation.padding)],
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
         feature_group_count=operation.groups,
     )
     return _with_bias(result, call)
 
 
-def _dense(_: Node, __: layer.Dense, call: Call) -> jax.Array:
-    (vectors,) = call.values
-    return _with_bias(vectors @ call.arrays["weight"].astype(vectors.dtype), call)
+def _dense(_: layer.Dense, call: Call) -> jax.Array:
+    return _with_bias(call.value @ call.arrays["weight"].astype(call.value.dtype), call)
 
 
 def _with_bias(result: jax.Array, call: Call) -> jax.Array:
@@ -96,53 +86,39 @@ def _with_bias(result: jax.Array, call: Call) -> jax.Array:
     return result if bias is None else result + bias.astype(result.dtype)
 
 
-def _padding(_: Node, operation: layer.Padding, call: Call) -> jax.Array:
-    sides = ((operation.top, operation.bottom), (operation.left, operation.right))
-    return jnp.pad(call.values[0], ((0, 0), *sides, (0, 0)))
+def _padding(it: layer.Padding, call: Call) -> jax.Array:
+    return jnp.pad(call.value, ((0, 0), (it.top, it.bottom), (it.left, it.right), (0, 0)))
 
 
-def _max_pooling(node: Node, operation: layer.MaxPooling, call: Call) -> jax.Array:
-    sides = margins(operation, node.input_shapes[0])
-    return _pooled(call.values[0], operation, sides, -jnp.inf, lax.max)
-
-
-def _average_pooling(node: Node, operation: layer.AveragePooling, call: Call) -> jax.Array:
-    sides = margins(operation, node.input_shapes[0])
-    sums = _pooled(call.values[0], operation, sides, 0.0, lax.add)
-    inside = np.outer(*cells_inside(operation, node.input_shapes[0]))[..., None]
+def _average_pooling(operation: layer.AveragePooling, call: Call) -> jax.Array:
+    sums = _pooled(operation, call, 0.0, lax.add)
+    inside = np.outer(*cells_inside(operation, call.node.input_shapes[0]))[..., None]
     return sums / inside.astype(sums.dtype)
 
 
 def _pooled(
-    images: jax.Array,
-    operation: layer.MaxPooling | layer.AveragePooling,
-    sides: tuple[Margin, Margin],
-    outside: float,
-    combine: Callable[..., jax.Array],
+    operation: layer.Pooling, call: Call, outside: float, combine: Callable[..., jax.Array]
 ) -> jax.Array:
     window = (1, operation.kernel, operation.kernel, 1)
     strides = (1, operation.stride, operation.stride, 1)
-    padding = ((0, 0), *sides, (0, 0))
-    return lax.reduce_window(images, outside, combine, window, strides, padding)
+    padding = ((0, 0), *margins(operation, call.node.input_shapes[0]), (0, 0))
+    return lax.reduce_window(call.value, outside, combine, window, strides, padding)
 
 
-def _response_normalization(
-    _: Node, operation: layer.LocalResponseNormalization, call: Call
-) -> jax.Array:
+def _response_normalization(it: layer.LocalResponseNormalization, call: Call) -> jax.Array:
     """In fp32, as the sums of squares of other formats soon overflow."""
-    images = call.values[0].astype(jnp.float32)
-    reach = operation.size // 2
-    window, padding = (1, 1, 1, operation.size), ((0, 0), (0, 0), (0, 0), (reach, reach))
+    images = call.value.astype(jnp.float32)
+    window, padding = (1, 1, 1, it.size), ((0, 0), (0, 0), (0, 0), (it.size // 2, it.size // 2))
     sums = lax.reduce_window(images**2, 0.0, lax.add, window, (1, 1, 1, 1), padding)
-    scale = operation.k + operation.alpha / operation.size * sums
-    return (images / scale**operation.beta).astype(call.values[0].dtype)
+    scale = it.k + it.alpha / it.size * sums
+    return (images / scale**it.beta).astype(call.value.dtype)
 
 
 def _batch_normalization(
     operation: layer.BatchNormalization, call: Call
 ) -> tuple[jax.Array, Arrays]:
     """In fp32, the result in the format of the images."""
-    images = call.values[0].astype(jnp.float32)
+    images = call.value.astype(jnp.float32)
     old = {part: call.arrays[part] for part in ("mean", "variance")}
     used, state = old, old
     if call.training:
@@ -153,40 +129,31 @@ def _batch_normalization(
         }
     scale = lax.rsqrt(used["variance"] + operation.epsilon) * call.arrays.get("weight", 1.0)
     result = (images - used["mean"]) * scale + call.arrays["bias"]
-    return result.astype(call.values[0].dtype), state
+    return result.astype(call.value.dtype), state
 
 
-def _dropout(node: Node, operation: layer.Dropout, call: Call) -> jax.Array:
-    (values,) = call.values
+def _dropout(operation: layer.Dropout, call: Call) -> jax.Array:
     if call.key is None:
-        return values
+        return call.value
     # Every layer draws from a stream of its own, found by its name.
-    key = jax.random.fold_in(call.key, crc32(node.name.encode()))
-    kept = jax.random.bernoulli(key, 1 - operation.rate, values.shape)
-    return jnp.where(kept, values / (1 - operation.rate), 0)
+    key = jax.random.fold_in(call.key, crc32(call.node.name.encode()))
+    kept = jax.random.bernoulli(key, 1 - operation.rate, call.value.shape)
+    return jnp.where(kept, call.value / (1 - operation.rate), 0)
 
 
-def _flatten(node: Node, _: layer.Flatten, call: Call) -> jax.Array:
-    return call.values[0].reshape(-1, *node.output_shape)
-
-
-def _clipped_rectifier(_: Node, operation: layer.ClippedRectifier, call: Call) -> jax.Array:
-    return jnp.clip(call.values[0], 0.0, operation.limit)
-
-
-_OPERATIONS: dict[type[layer.Operation], Callable[[Node, Any, Call], jax.Array]] = {
+_OPERATIONS: dict[type[Operation], Callable[[Any, Call], jax.Array]] = {
     layer.Convolution: _convolution,
     layer.Padding: _padding,
-    layer.MaxPooling: _max_pooling,
+    layer.MaxPooling: lambda it, call: _pooled(it, call, -jnp.inf, lax.max),
     layer.AveragePooling: _average_pooling,
-    layer.GlobalAveragePooling: lambda _, __, call: call.values[0].mean((1, 2)),
-    layer.Flatten: _flatten,
+    layer.GlobalAveragePooling: lambda _, call: call.value.mean((1, 2)),
+    layer.Flatten: lambda _, call: call.value.reshape(-1, *call.node.output_shape),
     layer.Dense: _dense,
-    layer.Rectifier: lambda _, __, call: nn.relu(call.values[0]),
-    layer.ClippedRectifier: _clipped_rectifier,
-    layer.Tanh: lambda _, __, call: jnp.tanh(call.values[0]),
+    layer.Rectifier: lambda _, call: nn.relu(call.value),
+    layer.ClippedRectifier: lambda it, call: jnp.clip(call.value, 0.0, it.limit),
+    layer.Tanh: lambda _, call: jnp.tanh(call.value),
     layer.Dropout: _dropout,
     layer.LocalResponseNormalization: _response_normalization,
-    layer.Add: lambda _, __, call: reduce(lax.add, call.values),
-    layer.Concatenate: lambda _, __, call: jnp.concatenate(call.values, axis=-1),
+    layer.Add: lambda _, call: reduce(lax.add, call.values),
+    layer.Concatenate: lambda _, call: jnp.concatenate(call.values, axis=-1),
 }

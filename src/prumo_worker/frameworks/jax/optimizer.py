@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 from jax import numpy as jnp
@@ -18,88 +18,59 @@ Memory = dict[str, Any]
 """What an optimizer carries from step to step."""
 
 
-class Optimizer(Protocol):
-    """Turns gradients into new weights."""
-
-    def fresh(self, weights: Arrays) -> Memory:
-        """The memory before the first step."""
-
-    def update(
-        self, weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array
-    ) -> tuple[Arrays, Memory]:
-        """Weights and memory after one more step."""
+def fresh_memory(recipe: Recipe, weights: Arrays) -> Memory:
+    """Before the first step; without momentum there is nothing to keep."""
+    if recipe.optimizer == "adam":
+        steps = jnp.zeros((), jnp.int32)
+        return {"steps": steps, "first": _zeros_like(weights), "second": _zeros_like(weights)}
+    return {"velocity": _zeros_like(weights)} if recipe.momentum else {}
 
 
-def optimizer(recipe: Recipe) -> Optimizer:
-    """The one that the recipe names."""
-    return Adam(recipe) if recipe.optimizer == "adam" else Sgd(recipe)
-
-
-class Sgd:
-    """velocity = momentum * velocity + gradient; weight -= learning_rate * velocity."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
-
-    def fresh(self, weights: Arrays) -> Memory:
-        """Without momentum there is no velocity to keep."""
-        return {"velocity": _zeros_like(weights)} if self._recipe.momentum else {}
-
-    def update(
-        self, weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array
-    ) -> tuple[Arrays, Memory]:
-        """Down the velocity, which without momentum is the gradient."""
-        velocity = _decayed(gradients, weights, self._recipe.weight_decay)
-        if memory:
-            old = memory["velocity"]
-            velocity = {
-                name: self._recipe.momentum * old[name] + velocity[name] for name in velocity
-            }
-            memory = {"velocity": velocity}
-        return {name: weights[name] - rate * velocity[name] for name in weights}, memory
-
-
-class Adam:
-    """Kingma and Ba 2015, algorithm 1."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe = recipe
-
-    def fresh(self, weights: Arrays) -> Memory:
-        """No step, no moments."""
-        return {
-            "steps": jnp.zeros((), jnp.int32),
-            "first": _zeros_like(weights),
-            "second": _zeros_like(weights),
+def updated(
+    recipe: Recipe, weights: Arrays, memory: Memory, gradients: Arrays, rate: jax.Array
+) -> tuple[Arrays, Memory]:
+    """Weights and memory after one more step."""
+    if recipe.weight_decay:
+        gradients = {
+            name: slope + recipe.weight_decay * weights[name] for name, slope in gradients.items()
         }
+    if recipe.optimizer == "adam":
+        return _adam(weights, gradients, memory, rate)
+    return _sgd(weights, gradients, memory, rate, recipe.momentum)
 
-    def update(
-        self, weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array
-    ) -> tuple[Arrays, Memory]:
-        """By the moments without the bias of their beginning."""
-        steps = memory["steps"] + 1
-        slopes = _decayed(gradients, weights, self._recipe.weight_decay)
-        first = _moment(memory["first"], slopes, _BETA1)
-        squares = {name: slope**2 for name, slope in slopes.items()}
-        second = _moment(memory["second"], squares, _BETA2)
-        unbias1, unbias2 = 1 - jnp.float32(_BETA1) ** steps, 1 - jnp.float32(_BETA2) ** steps
-        rate = rate / unbias1
-        changed = {
-            name: weights[name] - rate * first[name] / (jnp.sqrt(second[name] / unbias2) + _EPSILON)
-            for name in weights
-        }
-        return changed, {"steps": steps, "first": first, "second": second}
+
+def _sgd(
+    weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array, momentum: float
+) -> tuple[Arrays, Memory]:
+    """The velocity is momentum * velocity + gradient; weight -= learning_rate * velocity."""
+    velocity = gradients
+    if memory:
+        old = memory["velocity"]
+        velocity = {name: momentum * old[name] + gradients[name] for name in gradients}
+        memory = {"velocity": velocity}
+    return {name: weights[name] - rate * velocity[name] for name in weights}, memory
+
+
+def _adam(
+    weights: Arrays, gradients: Arrays, memory: Memory, rate: jax.Array
+) -> tuple[Arrays, Memory]:
+    """Kingma and Ba 2015, algorithm 1: by the moments without the bias of their beginning."""
+    steps = memory["steps"] + 1
+    first = _moment(memory["first"], gradients, _BETA1)
+    squares = {name: slope**2 for name, slope in gradients.items()}
+    second = _moment(memory["second"], squares, _BETA2)
+    unbias1, unbias2 = 1 - jnp.float32(_BETA1) ** steps, 1 - jnp.float32(_BETA2) ** steps
+    rate = rate / unbias1
+    changed = {
+        name: weights[name] - rate * first[name] / (jnp.sqrt(second[name] / unbias2) + _EPSILON)
+        for name in weights
+    }
+    return changed, {"steps": steps, "first": first, "second": second}
 
 
 def _moment(old: Arrays, new: Arrays, beta: float) -> Arrays:
     kept = jnp.float32(beta)
     return {name: kept * old[name] + (1 - kept) * new[name] for name in new}
-
-
-def _decayed(gradients: Arrays, weights: Arrays, decay: float) -> Arrays:
-    if not decay:
-        return gradients
-    return {name: slope + decay * weights[name] for name, slope in gradients.items()}
 
 
 def _zeros_like(weights: Arrays) -> Arrays:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-from prumo_worker.profile import grouped
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from prumo_worker.profile import OperationTime
-
+from prumo_worker.profile import OperationTime, device_events, grouped
 
 _COMPUTATION = re.compile(r"^(?:ENTRY )?%(?P<name>[\w.-]+) \(")
 _INSTRUCTION = re.compile(
@@ -61,12 +56,6 @@ def _operation(path: str, kind: str) -> str:
     return f"{name} backward" if "transpose(" in path else name
 
 
-_HOST = "/host:CPU"
-_DEVICE = "/device:"
-# On a GPU the kernels of a stream, on a TPU the operations that XLA made.
-_DEVICE_LINES = ("Stream", "XLA Ops")
-
-
 def operation_times(work: Callable[[], object], programs: Sequence[str]) -> list[OperationTime]:
     """What `work` spent in each kind of operation, on the device where there is one.
 
@@ -85,24 +74,19 @@ def operation_times(work: Callable[[], object], programs: Sequence[str]) -> list
         spans = spans or [span for plane in planes for span in _host_spans(plane)]
     names = {name: origin for program in programs for name, origin in origins(program).items()}
     return grouped(
-        (names.get(instruction) or _without_number(instruction), seconds)
+        (names.get(instruction) or re.sub(r"\.\d+$", "", instruction), seconds)
         for instruction, seconds in spans
     )
 
 
 def _device_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JAX's own type)
-    if not plane.name.startswith(_DEVICE):
-        return
-    for line in plane.lines:
-        if line.name.startswith(_DEVICE_LINES):
-            for event in line.events:
-                instruction = dict(event.stats).get("hlo_op", event.name)
-                yield str(instruction), event.duration_ns / 1e9
+    for event in device_events(plane):
+        yield str(dict(event.stats).get("hlo_op", event.name)), event.duration_ns / 1e9
 
 
 def _host_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JAX's own type)
     """From the begin of an instruction to its end, which another thread may tell."""
-    if plane.name != _HOST:
+    if plane.name != "/host:CPU":
         return
     events = [(event, dict(event.stats)) for line in plane.lines for event in line.events]
     ends = {
@@ -114,7 +98,3 @@ def _host_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (JAX
         if "hlo_op" in stats:
             end_ns = ends.get(stats.get("_p"), event.end_ns)
             yield str(stats["hlo_op"]), (end_ns - event.start_ns) / 1e9
-
-
-def _without_number(instruction: str) -> str:
-    return re.sub(r"\.\d+$", "", instruction)

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import mxnet as mx
-from mxnet.gluon import HybridBlock, nn
+from mxnet.gluon import HybridBlock, Parameter, nn
 from mxnet.gluon.loss import SoftmaxCrossEntropyLoss
 
-from prumo_worker.networks import layer
-from prumo_worker.networks.layer import rounded_up
-from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks import Network, layer
+from prumo_worker.networks.layer import Pooling, rounded_up
+from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, pair
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     import numpy as np
-    from mxnet.gluon import Parameter
 
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.layer import Pooling
-    from prumo_worker.networks.network import Node
 
 _NORMALIZATION_PARTS = {
     "weight": "gamma",
@@ -38,7 +34,7 @@ class Graph(HybridBlock):
     def __init__(self, network: Network, *, dropout: bool) -> None:
         super().__init__(prefix="")
         self._nodes = network.nodes
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self._outputs = tuple(network.heads)
         self._blocks = [block(node, dropout=dropout) for node in network.nodes]
         for node, part in zip(network.nodes, self._blocks):
             self.register_child(part, node.name)
@@ -64,8 +60,9 @@ class Graph(HybridBlock):
     def _named_parameters(self) -> Iterator[tuple[str, Parameter]]:
         for node, part in zip(self._nodes, self._blocks):
             for name in (*node.weight_shapes, *node.state_shapes):
-                found = getattr(part, parameter_name(node.operation, name))
-                yield f"{node.name}.{name}", found
+                is_norm = isinstance(node.operation, layer.BatchNormalization)
+                known = _NORMALIZATION_PARTS[name] if is_norm else name
+                yield f"{node.name}.{name}", getattr(part, known)
 
 
 class Loss(HybridBlock):
@@ -75,7 +72,7 @@ class Loss(HybridBlock):
         super().__init__(prefix="")
         self.graph = graph
         self.cross_entropy = SoftmaxCrossEntropyLoss()
-        self._head_weights = [head.weight for head in network.auxiliary]
+        _, *self._head_weights = network.heads.values()
 
     # As in Graph.
     def hybrid_forward(self, F: Any, images: Any, labels: Any) -> tuple[Any, Any]:  # noqa: ANN401, N803 (above)
@@ -94,13 +91,6 @@ def block(node: Node, *, dropout: bool) -> HybridBlock:
     return _BLOCKS[type(node.operation)](node.operation, node)
 
 
-def parameter_name(operation: layer.Operation, part: str) -> str:
-    """What Gluon calls an array of an operation's."""
-    if isinstance(operation, layer.BatchNormalization):
-        return _NORMALIZATION_PARTS[part]
-    return part
-
-
 def _operator(name: str, **settings: Any) -> HybridBlock:  # noqa: ANN401 (as many as MXNet has)
     """A block around an operator without parameters; `space` has it for arrays or for symbols."""
     return nn.HybridLambda(lambda space, *values: getattr(space, name)(*values, **settings))
@@ -109,49 +99,18 @@ def _operator(name: str, **settings: Any) -> HybridBlock:  # noqa: ANN401 (as ma
 def _convolution(operation: layer.Convolution, node: Node) -> HybridBlock:
     return nn.Conv2D(
         operation.outputs,
-        layer.pair(operation.kernel),
+        pair(operation.kernel),
         strides=(operation.stride, operation.stride),
-        padding=layer.pair(operation.padding),
+        padding=pair(operation.padding),
         groups=operation.groups,
         use_bias=operation.bias,
-        in_channels=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
+        **_inputs(node, "in_channels"),
     )
 
 
-def _dense(operation: layer.Dense, node: Node) -> HybridBlock:
-    return nn.Dense(
-        operation.outputs,
-        use_bias=operation.bias,
-        flatten=False,
-        in_units=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
-    )
-
-
-def _batch_normalization(operation: layer.BatchNormalization, node: Node) -> HybridBlock:
-    return nn.BatchNorm(
-        momentum=operation.momentum,
-        epsilon=operation.epsilon,
-        scale=operation.scale,
-        in_channels=node.input_shapes[0][0],
-        prefix=f"{node.name}_",
-    )
-
-
-def _local_response(operation: layer.LocalResponseNormalization, _: Node) -> HybridBlock:
-    return _operator(
-        "LRN",
-        nsize=operation.size,
-        alpha=operation.alpha,
-        beta=operation.beta,
-        knorm=operation.k,
-    )
-
-
-def _padding(operation: layer.Padding, _: Node) -> HybridBlock:
-    margins = (operation.top, operation.bottom, operation.left, operation.right)
-    return _operator("pad", mode="constant", pad_width=(0, 0, 0, 0, *margins))
+def _inputs(node: Node, size: str) -> dict[str, Any]:
+    """Of a block with weights: the size of its input, and its name."""
+    return {size: node.input_shapes[0][0], "prefix": f"{node.name}_"}
 
 
 def _pooling(operation: Pooling, node: Node, *, pool_type: str) -> HybridBlock:
@@ -177,20 +136,28 @@ def _global_average(*_: object) -> HybridBlock:
     return both
 
 
-_BLOCKS: dict[type[layer.Operation], Callable[[Any, Node], HybridBlock]] = {
+_BLOCKS: dict[type[Operation], Callable[[Any, Node], HybridBlock]] = {
     layer.Convolution: _convolution,
-    layer.Padding: _padding,
+    layer.Padding: lambda it, _: _operator(
+        "pad", mode="constant", pad_width=(0, 0, 0, 0, it.top, it.bottom, it.left, it.right)
+    ),
     layer.MaxPooling: partial(_pooling, pool_type="max"),
     layer.AveragePooling: partial(_pooling, pool_type="avg"),
     layer.GlobalAveragePooling: _global_average,
     layer.Flatten: lambda *_: nn.Flatten(),
-    layer.Dense: _dense,
+    layer.Dense: lambda it, node: nn.Dense(
+        it.outputs, use_bias=it.bias, flatten=False, **_inputs(node, "in_units")
+    ),
     layer.Rectifier: lambda *_: nn.Activation("relu"),
-    layer.ClippedRectifier: lambda operation, _: _operator("clip", a_min=0, a_max=operation.limit),
+    layer.ClippedRectifier: lambda it, _: _operator("clip", a_min=0, a_max=it.limit),
     layer.Tanh: lambda *_: nn.Activation("tanh"),
-    layer.Dropout: lambda operation, _: nn.Dropout(operation.rate),
-    layer.LocalResponseNormalization: _local_response,
-    layer.BatchNormalization: _batch_normalization,
+    layer.Dropout: lambda it, _: nn.Dropout(it.rate),
+    layer.LocalResponseNormalization: lambda it, _: _operator(
+        "LRN", nsize=it.size, alpha=it.alpha, beta=it.beta, knorm=it.k
+    ),
+    layer.BatchNormalization: lambda it, node: nn.BatchNorm(
+        momentum=it.momentum, epsilon=it.epsilon, scale=it.scale, **_inputs(node, "in_channels")
+    ),
     layer.Add: lambda *_: _operator("add_n"),
     layer.Concatenate: lambda *_: _operator("concat", dim=1),
 }

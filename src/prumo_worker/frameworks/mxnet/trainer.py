@@ -6,6 +6,7 @@ import ctypes
 import json
 import math
 import mmap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,22 +17,15 @@ import numpy as np
 from mxnet import autograd, gluon, profiler
 from mxnet.base import MXNetError
 
-from prumo_worker.frameworks import CompletionClock, HostClock
+from prumo_worker.frameworks import CompletionClock, Trainer, nothing
 from prumo_worker.frameworks.mxnet.network import Graph, Loss
 from prumo_worker.processor import gpu_facts
 from prumo_worker.profile import OperationTime
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
-
-
-def versions() -> dict[str, str]:
-    """MXNet's version and that of its numpy."""
-    return {"mxnet": str(mx.__version__), "numpy": str(np.__version__)}
 
 
 def build_facts() -> dict[str, str]:
@@ -81,7 +75,7 @@ def open_trainer(network: Network, recipe: Recipe) -> MXNet:
     return DeviceMXNet(network, recipe, mx.gpu())
 
 
-class MXNet:
+class MXNet(Trainer):
     """A trainer on the processor, over one compiled graph.
 
     MXNet's engine computes in the background here too. A mark waits for it, so that the time of a
@@ -92,10 +86,10 @@ class MXNet:
 
     def __init__(self, network: Network, recipe: Recipe, place: mx.Context) -> None:
         self.device = str(place.device_type)
-        self.threads = _threads()
-        self.versions: Mapping[str, str] = versions()
-        self.build: Mapping[str, str] = build_facts()
-        self._clock: HostClock | CompletionClock = HostClock()
+        # What OpenMP gives each of MXNet's operators.
+        self.threads = int(ctypes.CDLL("libgomp.so.1").omp_get_max_threads())
+        self.versions = {"mxnet": str(mx.__version__), "numpy": str(np.__version__)}
+        self.build = build_facts()
         self._recipe = recipe
         self._place = place
         self._graph = Graph(network, dropout=recipe.dropout)
@@ -103,13 +97,13 @@ class MXNet:
         self._loss = Loss(self._graph, network)
         self._loss.hybridize(**_STATIC)
         self.parameters = self._graph.parameters
-        self._trainer = self._new_trainer()
 
     @plain_errors()
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy the weights in and forget what the optimizer gathered."""
         self._graph.load(weights)
-        self._trainer = self._new_trainer()
+        trained = self._graph.collect_params()
+        self._trainer = gluon.Trainer(trained, _optimizer(self._recipe), kvstore=None)
 
     def set_learning_rate(self, rate: float) -> None:
         """Also of the velocity, in which MXNet keeps the rate of the steps behind it."""
@@ -142,15 +136,8 @@ class MXNet:
         answer: np.ndarray = scores.asnumpy()
         return answer
 
-    @plain_errors()
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """When all work is done."""
-        return self._clock.mark(mx.nd.waitall)
-
-    @plain_errors()
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks."""
-        return self._clock.spans(marks)
+    mark = plain_errors()(Trainer.mark)
+    spans = plain_errors()(Trainer.spans)
 
     @plain_errors()
     def fetch(self, outcomes: Sequence[tuple[mx.nd.NDArray, ...]]) -> tuple[list[float], int]:
@@ -181,9 +168,9 @@ class MXNet:
             OperationTime(name, row["Count"], row["Total"] / 1e3) for name, row in operators.items()
         ]
 
-    def _new_trainer(self) -> gluon.Trainer:
-        trained = self._graph.collect_params()
-        return gluon.Trainer(trained, _optimizer(self._recipe), kvstore=None)
+    def _pending(self) -> Callable[[], object]:
+        wait: Callable[[], object] = mx.nd.waitall
+        return wait
 
 
 class DeviceMXNet(MXNet):
@@ -217,10 +204,8 @@ class DeviceMXNet(MXNet):
         self._latest = self._updated_last.data()[:1].copy()
         return outcome
 
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """When the latest work is done."""
-        latest = self._latest
-        return self._clock.mark(lambda: latest is not None and latest.wait_to_read())
+    def _pending(self) -> Callable[[], object]:
+        return nothing if self._latest is None else self._latest.wait_to_read
 
 
 class Adam(mx.optimizer.Adam):
@@ -241,8 +226,3 @@ def _optimizer(recipe: Recipe) -> mx.optimizer.Optimizer:
     if recipe.optimizer == "adam":
         return Adam(**settings)
     return mx.optimizer.SGD(momentum=recipe.momentum, **settings)
-
-
-def _threads() -> int:
-    """What OpenMP gives each of MXNet's operators."""
-    return int(ctypes.CDLL("libgomp.so.1").omp_get_max_threads())

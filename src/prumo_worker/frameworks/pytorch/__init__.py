@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,17 +13,12 @@ from torch.autograd import DeviceType
 from torch.nn.functional import cross_entropy
 from torch.profiler import ProfilerActivity
 
-from prumo_worker.frameworks import HostClock
+from prumo_worker.frameworks import Trainer
 from prumo_worker.frameworks.pytorch.network import Graph
 from prumo_worker.profile import OperationTime
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from torch import nn
-
     from prumo_worker.networks import Network
     from prumo_worker.recipe import Recipe
 
@@ -55,30 +51,27 @@ def build_facts() -> dict[str, str]:
 _NUMBER_FORMATS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-class PyTorch:
+class PyTorch(Trainer):
     """A trainer on the processor, where every operation is done when it returns."""
 
     def __init__(self, network: Network, recipe: Recipe, threads: int) -> None:
         torch.set_num_threads(threads)
-        self.device = "cpu"
-        self.threads: int = torch.get_num_threads()
+        self.threads = torch.get_num_threads()
         self.versions = versions()
         self.build = build_facts()
         self.layout = "NHWC" if recipe.channels_last else "NCHW"
-        self._clock = HostClock()
         self._recipe = recipe
         self._place = torch.device(recipe.device)
         memory = torch.channels_last if recipe.channels_last else torch.contiguous_format
         self._graph = Graph(network, dropout=recipe.dropout)
         self._graph.modules.to_empty(device=self._place).to(memory_format=memory)
-        self._head_weights = [head.weight for head in network.auxiliary]
+        _, *self._head_weights = network.heads.values()
         self.parameters = self._graph.parameters
-        self._optimizer = _optimizer(self._graph.modules, recipe)
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy the weights in and forget what the optimizer gathered."""
         self._graph.load(weights)
-        self._optimizer = _optimizer(self._graph.modules, self._recipe)
+        self._optimizer = _optimizer(self._graph.modules.parameters(), self._recipe)
 
     def set_learning_rate(self, rate: float) -> None:
         """Of all parameters."""
@@ -109,14 +102,6 @@ class PyTorch:
         self._graph.modules.train()
         answer: np.ndarray = scores.float().cpu().numpy()
         return answer
-
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """This moment: nothing is left to wait for."""
-        return self._clock.mark()
-
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks."""
-        return self._clock.spans(marks)
 
     def fetch(self, outcomes: Sequence[tuple[torch.Tensor, ...]]) -> tuple[list[float], int]:
         """Bring losses and the count of right answers to the host in two transfers."""
@@ -158,12 +143,11 @@ class CudaPyTorch(PyTorch):
         torch.backends.cudnn.benchmark = True
         super().__init__(network, recipe, threads)
         self.device = torch.cuda.get_device_name(self._place)
-        self._scaler = _scaler(recipe)
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
-        """Also forget the scale of the gradients."""
+        """Also forget the scale of the gradients, without which those in fp16 would vanish."""
         super().load(weights)
-        self._scaler = _scaler(self._recipe)
+        self._scaler = torch.amp.GradScaler("cuda", enabled=self._recipe.precision == "fp16")
 
     def batch(self, images: np.ndarray, labels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         """Copies on the device; from pinned memory, so that nobody waits for the transfer."""
@@ -198,30 +182,16 @@ class CudaPyTorch(PyTorch):
         ]
 
     def _update(self, loss: torch.Tensor) -> None:
-        if self._scaler is None:
-            super()._update(loss)
-            return
         self._scaler.scale(loss).backward()
         self._scaler.step(self._optimizer)
         self._scaler.update()
 
 
-def _optimizer(modules: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+def _optimizer(parameters: Iterator[torch.nn.Parameter], recipe: Recipe) -> torch.optim.Optimizer:
+    settings = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
     if recipe.optimizer == "adam":
-        return torch.optim.Adam(
-            modules.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
-        )
-    return torch.optim.SGD(
-        modules.parameters(),
-        lr=recipe.learning_rate,
-        momentum=recipe.momentum,
-        weight_decay=recipe.weight_decay,
-    )
-
-
-def _scaler(recipe: Recipe) -> torch.amp.GradScaler | None:
-    """Half-precision gradients would vanish without a scale."""
-    return torch.amp.GradScaler("cuda") if recipe.precision == "fp16" else None
+        return torch.optim.Adam(parameters, **settings)
+    return torch.optim.SGD(parameters, momentum=recipe.momentum, **settings)
 
 
 def open_trainer(network: Network, recipe: Recipe, threads: int) -> PyTorch:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
-from prumo_worker.networks import layer
-from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks import Network, layer
+from prumo_worker.networks.network import IMAGE, Node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import numpy as np
 
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.network import Node
+    from prumo_worker.networks.operation import Operation, Shape
 
 
 class Graph:
@@ -25,14 +23,18 @@ class Graph:
 
     def __init__(self, network: Network, *, dropout: bool = True) -> None:
         self._nodes = network.nodes
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
+        self._outputs = tuple(network.heads)
         # On the meta device PyTorch draws no weights of its own, which takes long and is in vain.
         with torch.device("meta"):
             self.modules = nn.ModuleList(module(node, dropout=dropout) for node in network.nodes)
+        last_use = {name: node.name for node in network.nodes for name in node.inputs}
+        spent: dict[str, list[str]] = {node.name: [] for node in network.nodes}
+        for name in last_use.keys() - network.heads:
+            spent[last_use[name]].append(name)
         # Plain tuples, because the walk over them is part of every timed step.
         self._walk = [
-            (node.name, node.inputs, part, spent)
-            for node, part, spent in zip(network.nodes, self.modules, self._last_uses())
+            (node.name, node.inputs, part, spent[node.name])
+            for node, part in zip(network.nodes, self.modules)
         ]
 
     @property
@@ -58,18 +60,6 @@ class Graph:
             for node, part in zip(self._nodes, self.modules):
                 for name, array in part.state_dict().items():
                     array.copy_(torch.from_numpy(weights[f"{node.name}.{name}"]))
-
-    def _last_uses(self) -> Sequence[Sequence[str]]:
-        """For each node the values that no later one needs."""
-        last = _last_positions(self._nodes)
-        return [
-            [name for name in set(node.inputs) - set(self._outputs) if last[name] == position]
-            for position, node in enumerate(self._nodes)
-        ]
-
-
-def _last_positions(nodes: Sequence[Node]) -> dict[str, int]:
-    return {name: position for position, node in enumerate(nodes) for name in node.inputs}
 
 
 def module(node: Node, *, dropout: bool) -> nn.Module:
@@ -112,84 +102,36 @@ class BatchNormalization(nn.Module):
         )
 
 
-class GlobalAverage(nn.Module):
-    """The mean of each channel."""
+class Function(nn.Module):
+    """A module without weights."""
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """One number per channel."""
-        return images.mean((2, 3))
-
-
-class Sum(nn.Module):
-    """The sum of several tensors."""
-
-    def forward(self, *values: torch.Tensor) -> torch.Tensor:
-        """From left to right."""
-        return reduce(torch.add, values)
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.forward = function
 
 
-class Concatenation(nn.Module):
-    """Several images as one."""
-
-    def forward(self, *images: torch.Tensor) -> torch.Tensor:
-        """Along the channels."""
-        return torch.cat(images, 1)
-
-
-def _convolution(operation: layer.Convolution, shape: layer.Shape) -> nn.Module:
-    return nn.Conv2d(
-        shape[0],
-        operation.outputs,
-        operation.kernel,
-        stride=operation.stride,
-        padding=operation.padding,
-        groups=operation.groups,
-        bias=operation.bias,
-    )
-
-
-def _padding(operation: layer.Padding, _: layer.Shape) -> nn.Module:
-    return nn.ZeroPad2d((operation.left, operation.right, operation.top, operation.bottom))
-
-
-def _max_pooling(operation: layer.MaxPooling, _: layer.Shape) -> nn.Module:
-    return nn.MaxPool2d(
-        operation.kernel, operation.stride, operation.padding, ceil_mode=operation.ceil
-    )
-
-
-def _average_pooling(operation: layer.AveragePooling, _: layer.Shape) -> nn.Module:
-    return nn.AvgPool2d(
-        operation.kernel,
-        operation.stride,
-        operation.padding,
-        ceil_mode=operation.ceil,
-        count_include_pad=False,
-    )
-
-
-def _dense(operation: layer.Dense, shape: layer.Shape) -> nn.Module:
-    return nn.Linear(shape[0], operation.outputs, bias=operation.bias)
-
-
-def _local_response(operation: layer.LocalResponseNormalization, _: layer.Shape) -> nn.Module:
-    return nn.LocalResponseNorm(operation.size, operation.alpha, operation.beta, operation.k)
-
-
-_MODULES: dict[type[layer.Operation], Callable[[Any, layer.Shape], nn.Module]] = {
-    layer.Convolution: _convolution,
-    layer.Padding: _padding,
-    layer.MaxPooling: _max_pooling,
-    layer.AveragePooling: _average_pooling,
-    layer.GlobalAveragePooling: lambda *_: GlobalAverage(),
+_MODULES: dict[type[Operation], Callable[[Any, Shape], nn.Module]] = {
+    layer.Convolution: lambda it, shape: nn.Conv2d(
+        shape[0], it.outputs, it.kernel, it.stride, it.padding, groups=it.groups, bias=it.bias
+    ),
+    layer.Padding: lambda it, _: nn.ZeroPad2d((it.left, it.right, it.top, it.bottom)),
+    layer.MaxPooling: lambda it, _: nn.MaxPool2d(
+        it.kernel, it.stride, it.padding, ceil_mode=it.ceil
+    ),
+    layer.AveragePooling: lambda it, _: nn.AvgPool2d(
+        it.kernel, it.stride, it.padding, ceil_mode=it.ceil, count_include_pad=False
+    ),
+    layer.GlobalAveragePooling: lambda *_: Function(lambda images: images.mean((2, 3))),
     layer.Flatten: lambda *_: nn.Flatten(),
-    layer.Dense: _dense,
+    layer.Dense: lambda it, shape: nn.Linear(shape[0], it.outputs, bias=it.bias),
     layer.Rectifier: lambda *_: nn.ReLU(),
-    layer.ClippedRectifier: lambda operation, _: nn.Hardtanh(0.0, operation.limit),
+    layer.ClippedRectifier: lambda it, _: nn.Hardtanh(0.0, it.limit),
     layer.Tanh: lambda *_: nn.Tanh(),
-    layer.Dropout: lambda operation, _: nn.Dropout(operation.rate),
-    layer.LocalResponseNormalization: _local_response,
-    layer.BatchNormalization: lambda operation, shape: BatchNormalization(shape[0], operation),
-    layer.Add: lambda *_: Sum(),
-    layer.Concatenate: lambda *_: Concatenation(),
+    layer.Dropout: lambda it, _: nn.Dropout(it.rate),
+    layer.LocalResponseNormalization: lambda it, _: nn.LocalResponseNorm(
+        it.size, it.alpha, it.beta, it.k
+    ),
+    layer.BatchNormalization: lambda it, shape: BatchNormalization(shape[0], it),
+    layer.Add: lambda *_: Function(lambda *values: reduce(torch.add, values)),
+    layer.Concatenate: lambda *_: Function(lambda *images: torch.cat(images, 1)),
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,17 +22,14 @@ import tensorflow as tf
 from tensorflow.python.util import _pywrap_util_port
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-from prumo_worker.frameworks import CompletionClock, HostClock
+from prumo_worker.frameworks import CompletionClock, Trainer, nothing
 from prumo_worker.frameworks.tensorflow.network import Graph
 from prumo_worker.frameworks.tensorflow.optimizer import LossScale, optimizer
-from prumo_worker.profile import grouped
+from prumo_worker.profile import OperationTime, device_events, grouped
 from prumo_worker.task import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from prumo_worker.networks import Network
-    from prumo_worker.profile import OperationTime
     from prumo_worker.recipe import Recipe
 
 
@@ -76,45 +75,27 @@ def memory_errors() -> Iterator[None]:
         raise MemoryError((telling or lines)[0]) from error
 
 
-_HOST = "/host:CPU"
-_DEVICE = "/device:"
-# On a GPU the kernels of a stream, on a TPU the operations that XLA made.
-_DEVICE_LINES = ("Stream", "XLA Ops")
-
-
 def operation_times(work: Callable[[], object]) -> list[OperationTime]:
     """What `work` spent in each kind of operation, on the device where there is one."""
     with TemporaryDirectory(prefix="prumo-") as folder:
         options = tf.profiler.experimental.ProfilerOptions(python_tracer_level=0)
         with tf.profiler.experimental.Profile(folder, options):
             work()
-        spaces = [_space(path) for path in Path(folder).rglob("*.xplane.pb")]
-    planes = [plane for space in spaces for plane in space.planes]
+        files = [path.read_bytes() for path in Path(folder).rglob("*.xplane.pb")]
+    planes = [plane for file in files for plane in xplane_pb2.XSpace.FromString(file).planes]
     spans = [span for plane in planes for span in _device_spans(plane)]
     spans = spans or [span for plane in planes for span in _host_spans(plane)]
     return grouped(spans)
 
 
-def _space(path: Path) -> Any:  # noqa: ANN401 (a protocol buffer)
-    space = xplane_pb2.XSpace()
-    space.ParseFromString(path.read_bytes())
-    return space
-
-
 def _device_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (a protocol buffer)
-    if not plane.name.startswith(_DEVICE):
-        return
-    for line in plane.lines:
-        if line.name.startswith(_DEVICE_LINES):
-            for event in line.events:
-                yield plane.event_metadata[event.metadata_id].name, event.duration_ps / 1e12
+    for event in device_events(plane):
+        yield plane.event_metadata[event.metadata_id].name, event.duration_ps / 1e12
 
 
 def _host_spans(plane: Any) -> Iterator[tuple[str, float]]:  # noqa: ANN401 (a protocol buffer)
     """The kernels among all that the host tells: `gradient_tape/Relu:ReluGrad` is a ReluGrad."""
-    if plane.name != _HOST:
-        return
-    for line in plane.lines:
+    for line in plane.lines if plane.name == "/host:CPU" else ():
         for event in line.events:
             metadata = plane.event_metadata[event.metadata_id]
             kind = metadata.display_name
@@ -128,7 +109,7 @@ _MARKS_AHEAD = 4
 _NUMBER_FORMATS = {"fp32": tf.float32, "bf16": tf.bfloat16, "fp16": tf.float16}
 
 
-class TensorFlow:
+class TensorFlow(Trainer):
     """A trainer on the processor, where a step is done when it returns.
 
     One `tf.function` holds the whole step: forward, loss, backward and update. Variables are fp32
@@ -136,16 +117,14 @@ class TensorFlow:
     """
 
     def __init__(self, network: Network, recipe: Recipe, strategy: tf.distribute.Strategy) -> None:
-        self.device = "cpu"
-        self.threads: int = tf.config.threading.get_intra_op_parallelism_threads()
-        self.versions: Mapping[str, str] = versions()
-        self.build: Mapping[str, str] = build_facts()
+        self.threads = tf.config.threading.get_intra_op_parallelism_threads()
+        self.versions = versions()
+        self.build = build_facts()
         self.layout = "NHWC"
-        self._clock: HostClock | CompletionClock = HostClock()
         self._recipe = recipe
         self._strategy = strategy
         self._number_format = _NUMBER_FORMATS[recipe.precision]
-        self._head_weights = [head.weight for head in network.auxiliary]
+        _, *self._head_weights = network.heads.values()
         with strategy.scope():
             self._graph = Graph(network)
             self._optimizer = optimizer(self._graph.trained, recipe)
@@ -185,13 +164,7 @@ class TensorFlow:
         answer: np.ndarray = self._infer(tf.convert_to_tensor(images)).numpy()
         return answer
 
-    def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
-        """This moment: nothing is left to wait for."""
-        return self._clock.mark()
-
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks."""
-        return self._clock.spans(marks)
+    spans = memory_errors()(Trainer.spans)
 
     @memory_errors()
     def fetch(self, outcomes: Sequence[tuple[tf.Tensor, tf.Tensor]]) -> tuple[list[float], int]:
@@ -201,11 +174,7 @@ class TensorFlow:
 
     def profile(self, batches: Sequence[tuple[tf.Tensor, tf.Tensor]]) -> list[OperationTime]:
         """Operations by the time of their kernels."""
-
-        def steps() -> None:
-            self.fetch([self.step(batch) for batch in batches])
-
-        return operation_times(steps)
+        return operation_times(partial(self.take_steps, batches))
 
     def _on_device(self, work: Any) -> Any:  # noqa: ANN401 (a function and the same elsewhere)
         def run(*tensors: tf.Tensor) -> Any:  # noqa: ANN401 (what `work` returns)
@@ -280,15 +249,11 @@ class DeviceTensorFlow(TensorFlow):
 
     def mark(self) -> Any:  # noqa: ANN401 (a moment on this trainer's own clock)
         """When the latest work is done."""
-        latest = self._latest
-        mark = self._clock.mark(lambda: latest and latest[-1].numpy())
-        self._marks.append(mark)
-        return mark
+        self._marks.append(super().mark())
+        return self._marks[-1]
 
-    @memory_errors()
-    def spans(self, marks: Sequence[Any]) -> list[float]:
-        """Seconds between marks, after all work is done."""
-        return self._clock.spans(marks)
+    def _pending(self) -> Callable[[], object]:
+        return self._latest[-1].numpy if self._latest else nothing
 
 
 @memory_errors()
@@ -296,39 +261,50 @@ def open_trainer(network: Network, recipe: Recipe, threads: int) -> TensorFlow:
     """Build the network where the recipe wants it, or say why that is not possible here."""
     if recipe.precision == "fp16" and recipe.device != "cuda":
         raise Unavailable(f"fp16 needs a CUDA device; on {recipe.device} there is bf16")
-    _set_threads(threads)
+    set_threads(threads)
     if recipe.device == "cpu":
-        # Else TensorFlow takes the memory of every GPU that it sees.
-        tf.config.set_visible_devices([], "GPU")
+        hide_gpus()
         return TensorFlow(network, recipe, tf.distribute.OneDeviceStrategy("/CPU:0"))
     if recipe.device == "cuda":
-        name = _prepare_gpu()
+        name = prepare_gpus()
         return DeviceTensorFlow(network, recipe, tf.distribute.OneDeviceStrategy("/GPU:0"), name)
     return DeviceTensorFlow(network, recipe, _tpu_strategy(), "TPU")
 
 
-def _set_threads(threads: int) -> None:
+def set_threads(threads: int) -> None:
+    """Inside an operation and beside it; only before TensorFlow has computed anything."""
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(threads)
 
 
-def _prepare_gpu() -> str:
-    """The name of the first GPU, whose memory is taken as needed, so that its use can be seen."""
+def hide_gpus() -> None:
+    """Else TensorFlow takes the memory of every GPU that it sees."""
+    tf.config.set_visible_devices([], "GPU")
+
+
+def prepare_gpus() -> str:
+    """The name of the first GPU; memory is taken as needed, so that its use can be seen."""
     if not tf.test.is_built_with_cuda():
         raise Unavailable(f"no CUDA device: TensorFlow {tf.__version__} is built without CUDA")
     gpus = tf.config.list_physical_devices("GPU")
     if not gpus:
         raise Unavailable("no CUDA device: TensorFlow finds none on this machine")
-    tf.config.experimental.set_memory_growth(gpus[0], enable=True)
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, enable=True)
     return str(tf.config.experimental.get_device_details(gpus[0]).get("device_name", "GPU"))
 
 
-def _tpu_strategy() -> tf.distribute.Strategy:
-    """One core of the TPU in this machine, as one device is what all other trainers use."""
+def prepare_tpu() -> tuple[Any, Any]:
+    """The cluster resolver and the topology of the TPU in this machine."""
     if not tf.config.list_physical_devices("TPU"):
         raise Unavailable("no TPU: TensorFlow finds none on this machine")
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
     tf.config.experimental_connect_to_cluster(resolver)
-    topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+    return resolver, tf.tpu.experimental.initialize_tpu_system(resolver)
+
+
+def _tpu_strategy() -> tf.distribute.Strategy:
+    """One core, as one device is what all other trainers use."""
+    resolver, topology = prepare_tpu()
     one_core = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=1)
     return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=one_core)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import tensorflow as tf
 
-from prumo_worker.networks import layer
+from prumo_worker.networks import Network, layer
 from prumo_worker.networks.layer import cells_inside, margins
-from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks.network import IMAGE, Node
+from prumo_worker.networks.operation import Operation, Shape, pair
 from prumo_worker.networks.weights import channels_last_weights
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from prumo_worker.networks import Network
-    from prumo_worker.networks.layer import Shape
-    from prumo_worker.networks.network import Node
 
 
 class Graph:
@@ -28,7 +23,6 @@ class Graph:
 
     def __init__(self, network: Network) -> None:
         self._network = network
-        self._outputs = (network.nodes[-1].name, *(head.layer for head in network.auxiliary))
         self._arrays = {node.name: _variables(node) for node in network.nodes}
         variables = [array for arrays in self._arrays.values() for array in arrays.values()]
         self.trained = [variable for variable in variables if variable.trainable]
@@ -41,9 +35,9 @@ class Graph:
         values = {IMAGE: images}
         for node in self._network.nodes:
             inputs = [values[source] for source in node.inputs]
-            call = Call(inputs, self._arrays[node.name], training, seed)
-            values[node.name] = compute(node, call)
-        return [tf.cast(values[name], tf.float32) for name in self._outputs]
+            call = Call(node, inputs[0], inputs, self._arrays[node.name], training, seed)
+            values[node.name] = _OPERATIONS[type(node.operation)](node.operation, call)
+        return [tf.cast(values[name], tf.float32) for name in self._network.heads]
 
     def load(self, weights: Mapping[str, np.ndarray]) -> None:
         """Copy weights and state in, under the names of `initial_weights`."""
@@ -72,6 +66,9 @@ def _turned(shape: Shape) -> Shape:
 class Call:
     """What a node computes with."""
 
+    node: Node
+    value: tf.Tensor
+    """The first of its inputs, and mostly the only one."""
     values: Sequence[tf.Tensor]
     arrays: Mapping[str, tf.Variable]
     training: bool
@@ -79,19 +76,14 @@ class Call:
     """Two numbers that differ from step to step; without them nothing is dropped."""
 
 
-def compute(node: Node, call: Call) -> tf.Tensor:
-    """What a node gives for its inputs."""
-    return _OPERATIONS[type(node.operation)](node, node.operation, call)
-
-
-def _convolution(node: Node, operation: layer.Convolution, call: Call) -> tf.Tensor:
-    (images,) = call.values
+def _convolution(operation: layer.Convolution, call: Call) -> tf.Tensor:
+    images = call.value
     weight = tf.cast(call.arrays["weight"], images.dtype)
-    down, across = layer.pair(operation.padding)
+    down, across = pair(operation.padding)
     padding = [[0, 0], [down, down], [across, across], [0, 0]]
     if operation.groups == 1:
         result = tf.nn.conv2d(images, weight, operation.stride, padding)
-    elif operation.groups == node.input_shapes[0][0]:
+    elif operation.groups == call.node.input_shapes[0][0]:
         result = _depthwise(images, weight, operation, padding)
     else:
         result = _grouped(images, weight, operation, padding)
@@ -127,9 +119,9 @@ def _grouped(
     return tf.concat(parts, axis=-1)
 
 
-def _dense(_: Node, __: layer.Dense, call: Call) -> tf.Tensor:
-    (vectors,) = call.values
-    return _with_bias(tf.matmul(vectors, tf.cast(call.arrays["weight"], vectors.dtype)), call)
+def _dense(_: layer.Dense, call: Call) -> tf.Tensor:
+    weight = tf.cast(call.arrays["weight"], call.value.dtype)
+    return _with_bias(tf.matmul(call.value, weight), call)
 
 
 def _with_bias(result: tf.Tensor, call: Call) -> tf.Tensor:
@@ -138,48 +130,40 @@ def _with_bias(result: tf.Tensor, call: Call) -> tf.Tensor:
     return tf.nn.bias_add(result, tf.cast(call.arrays["bias"], result.dtype))
 
 
-def _padding(_: Node, operation: layer.Padding, call: Call) -> tf.Tensor:
-    sides = ((operation.top, operation.bottom), (operation.left, operation.right))
-    return tf.pad(call.values[0], ((0, 0), *sides, (0, 0)))
+def _max_pooling(operation: layer.MaxPooling, call: Call) -> tf.Tensor:
+    padding = ((0, 0), *margins(operation, call.node.input_shapes[0]), (0, 0))
+    return tf.nn.max_pool2d(call.value, operation.kernel, operation.stride, padding)
 
 
-def _max_pooling(node: Node, operation: layer.MaxPooling, call: Call) -> tf.Tensor:
-    padding = ((0, 0), *margins(operation, node.input_shapes[0]), (0, 0))
-    return tf.nn.max_pool2d(call.values[0], operation.kernel, operation.stride, padding)
-
-
-def _average_pooling(node: Node, operation: layer.AveragePooling, call: Call) -> tf.Tensor:
+def _average_pooling(operation: layer.AveragePooling, call: Call) -> tf.Tensor:
     """TensorFlow's mean over whole windows, then raised where cells lie outside the image."""
-    (images,) = call.values
-    sides = margins(operation, node.input_shapes[0])
+    images, shape = call.value, call.node.input_shapes[0]
+    sides = margins(operation, shape)
     if any(map(any, sides)):
         images = tf.pad(images, ((0, 0), *sides, (0, 0)))
     means = tf.nn.avg_pool2d(images, operation.kernel, operation.stride, "VALID")
-    inside = np.outer(*cells_inside(operation, node.input_shapes[0]))[..., None]
+    inside = np.outer(*cells_inside(operation, shape))[..., None]
     if (inside == operation.kernel**2).all():
         return means
     return means * tf.constant(operation.kernel**2 / inside, means.dtype)
 
 
-def _response_normalization(
-    _: Node, operation: layer.LocalResponseNormalization, call: Call
-) -> tf.Tensor:
+def _response_normalization(it: layer.LocalResponseNormalization, call: Call) -> tf.Tensor:
     """In fp32, because the processor has it in no other format."""
     normalized = tf.nn.local_response_normalization(
-        tf.cast(call.values[0], tf.float32),
-        depth_radius=operation.size // 2,
-        bias=operation.k,
-        alpha=operation.alpha / operation.size,
-        beta=operation.beta,
+        tf.cast(call.value, tf.float32),
+        depth_radius=it.size // 2,
+        bias=it.k,
+        alpha=it.alpha / it.size,
+        beta=it.beta,
     )
-    return tf.cast(normalized, call.values[0].dtype)
+    return tf.cast(normalized, call.value.dtype)
 
 
-def _batch_normalization(_: Node, operation: layer.BatchNormalization, call: Call) -> tf.Tensor:
-    (images,) = call.values
+def _batch_normalization(operation: layer.BatchNormalization, call: Call) -> tf.Tensor:
     arrays = call.arrays
     normalized = tf.raw_ops.FusedBatchNormV3(
-        x=images,
+        x=call.value,
         scale=arrays["weight"] if operation.scale else tf.ones_like(arrays["bias"]),
         offset=arrays["bias"],
         mean=[] if call.training else arrays["mean"],
@@ -194,36 +178,32 @@ def _batch_normalization(_: Node, operation: layer.BatchNormalization, call: Cal
     return normalized.y
 
 
-def _dropout(node: Node, operation: layer.Dropout, call: Call) -> tf.Tensor:
+def _dropout(operation: layer.Dropout, call: Call) -> tf.Tensor:
     if call.seed is None:
-        return call.values[0]
+        return call.value
     # Every layer draws from a stream of its own, found by its name.
-    seed = call.seed + tf.constant([crc32(node.name.encode()), 0], call.seed.dtype)
-    return tf.nn.experimental.stateless_dropout(call.values[0], operation.rate, seed)
+    seed = call.seed + tf.constant([crc32(call.node.name.encode()), 0], call.seed.dtype)
+    return tf.nn.experimental.stateless_dropout(call.value, operation.rate, seed)
 
 
-def _flatten(node: Node, _: layer.Flatten, call: Call) -> tf.Tensor:
-    return tf.reshape(call.values[0], (-1, *node.output_shape))
+def _padding(it: layer.Padding, call: Call) -> tf.Tensor:
+    return tf.pad(call.value, ((0, 0), (it.top, it.bottom), (it.left, it.right), (0, 0)))
 
 
-def _clipped_rectifier(_: Node, operation: layer.ClippedRectifier, call: Call) -> tf.Tensor:
-    return tf.clip_by_value(call.values[0], 0.0, operation.limit)
-
-
-_OPERATIONS: dict[type[layer.Operation], Callable[[Node, Any, Call], tf.Tensor]] = {
+_OPERATIONS: dict[type[Operation], Callable[[Any, Call], tf.Tensor]] = {
     layer.Convolution: _convolution,
     layer.Padding: _padding,
     layer.MaxPooling: _max_pooling,
     layer.AveragePooling: _average_pooling,
-    layer.GlobalAveragePooling: lambda _, __, call: tf.reduce_mean(call.values[0], (1, 2)),
-    layer.Flatten: _flatten,
+    layer.GlobalAveragePooling: lambda _, call: tf.reduce_mean(call.value, (1, 2)),
+    layer.Flatten: lambda _, call: tf.reshape(call.value, (-1, *call.node.output_shape)),
     layer.Dense: _dense,
-    layer.Rectifier: lambda _, __, call: tf.nn.relu(call.values[0]),
-    layer.ClippedRectifier: _clipped_rectifier,
-    layer.Tanh: lambda _, __, call: tf.tanh(call.values[0]),
+    layer.Rectifier: lambda _, call: tf.nn.relu(call.value),
+    layer.ClippedRectifier: lambda it, call: tf.clip_by_value(call.value, 0.0, it.limit),
+    layer.Tanh: lambda _, call: tf.tanh(call.value),
     layer.Dropout: _dropout,
     layer.LocalResponseNormalization: _response_normalization,
     layer.BatchNormalization: _batch_normalization,
-    layer.Add: lambda _, __, call: tf.add_n(call.values),
-    layer.Concatenate: lambda _, __, call: tf.concat(call.values, axis=-1),
+    layer.Add: lambda _, call: tf.add_n(call.values),
+    layer.Concatenate: lambda _, call: tf.concat(call.values, axis=-1),
 }

@@ -5,30 +5,17 @@ Keras has the same kernels behind formulas that differ from version to version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import tensorflow as tf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from prumo_worker.recipe import Recipe
 
 
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-
-
-class Optimizer(Protocol):
-    """Turns gradients into updates of the variables it was made for."""
-
-    def update(self, gradients: Sequence[tf.Tensor]) -> None:
-        """One step."""
-
-    def forget(self) -> None:
-        """As if there had been no step yet."""
-
-    def set_learning_rate(self, rate: float) -> None:
-        """For the steps to come."""
 
 
 def optimizer(variables: Sequence[tf.Variable], recipe: Recipe) -> Optimizer:
@@ -36,63 +23,76 @@ def optimizer(variables: Sequence[tf.Variable], recipe: Recipe) -> Optimizer:
     return Adam(variables, recipe) if recipe.optimizer == "adam" else Sgd(variables, recipe)
 
 
-class Sgd:
-    """velocity = momentum * velocity + gradient; variable -= learning_rate * velocity."""
+class Optimizer(ABC):
+    """Turns gradients into updates of the variables it was made for."""
 
-    def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe) -> None:
+    def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe, slots: int) -> None:
         self._variables = variables
         self._recipe = recipe
-        self._velocities = _zeros_like(variables) if recipe.momentum else []
+        # A variable, so that the graph stays as it is when the rate changes.
         self._rate = tf.Variable(recipe.learning_rate, trainable=False)
+        self._steps = tf.Variable(0.0, trainable=False)
+        self._slots = [
+            [tf.Variable(tf.zeros_like(variable), trainable=False) for variable in variables]
+            for _ in range(slots)
+        ]
 
     def update(self, gradients: Sequence[tf.Tensor]) -> None:
-        """Without momentum there is no velocity to keep."""
-        slopes = _decayed(gradients, self._variables, self._recipe.weight_decay)
-        rate = self._rate.read_value()
-        if not self._velocities:
-            for variable, slope in zip(self._variables, slopes):
-                tf.raw_ops.ResourceApplyGradientDescent(
-                    var=variable.handle, alpha=rate, delta=slope
-                )
-        for variable, velocity, slope in zip(self._variables, self._velocities, slopes):
-            tf.raw_ops.ResourceApplyMomentum(
-                var=variable.handle,
-                accum=velocity.handle,
-                lr=rate,
-                grad=slope,
-                momentum=self._recipe.momentum,
-            )
+        """One step."""
+        decay = self._recipe.weight_decay
+        if decay:
+            pairs = zip(gradients, self._variables)
+            gradients = [slope + decay * variable for slope, variable in pairs]
+        self._apply(gradients, self._rate.read_value())
 
     def forget(self) -> None:
-        """Stand still."""
-        _clear(self._velocities)
+        """As if there had been no step yet."""
+        for variable in [self._steps, *(one for slot in self._slots for one in slot)]:
+            variable.assign(tf.zeros_like(variable))
         self.set_learning_rate(self._recipe.learning_rate)
 
     def set_learning_rate(self, rate: float) -> None:
-        """A variable, so that the graph stays as it is."""
+        """For the steps to come."""
         self._rate.assign(rate)
 
+    @abstractmethod
+    def _apply(self, slopes: Sequence[tf.Tensor], rate: tf.Tensor) -> None: ...
 
-class Adam:
+
+class Sgd(Optimizer):
+    """velocity = momentum * velocity + gradient; variable -= learning_rate * velocity."""
+
+    def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe) -> None:
+        # Without momentum there is no velocity to keep.
+        super().__init__(variables, recipe, slots=1 if recipe.momentum else 0)
+
+    def _apply(self, slopes: Sequence[tf.Tensor], rate: tf.Tensor) -> None:
+        for variable, slope, *velocities in zip(self._variables, slopes, *self._slots):
+            if not velocities:
+                tf.raw_ops.ResourceApplyGradientDescent(
+                    var=variable.handle, alpha=rate, delta=slope
+                )
+            for velocity in velocities:
+                tf.raw_ops.ResourceApplyMomentum(
+                    var=variable.handle,
+                    accum=velocity.handle,
+                    lr=rate,
+                    grad=slope,
+                    momentum=self._recipe.momentum,
+                )
+
+
+class Adam(Optimizer):
     """Kingma and Ba 2015, algorithm 1."""
 
     def __init__(self, variables: Sequence[tf.Variable], recipe: Recipe) -> None:
-        self._variables = variables
-        self._recipe = recipe
-        self._first = _zeros_like(variables)
-        self._second = _zeros_like(variables)
-        self._steps = tf.Variable(0.0, trainable=False)
-        self._rate = tf.Variable(recipe.learning_rate, trainable=False)
+        super().__init__(variables, recipe, slots=2)
 
-    def update(self, gradients: Sequence[tf.Tensor]) -> None:
+    def _apply(self, slopes: Sequence[tf.Tensor], rate: tf.Tensor) -> None:
         """The kernel adds epsilon before it corrects the bias, so epsilon is corrected as well."""
         steps = self._steps.assign_add(1.0)
-        rate = self._rate.read_value()
         power1, power2 = tf.pow(_BETA1, steps), tf.pow(_BETA2, steps)
-        slopes = _decayed(gradients, self._variables, self._recipe.weight_decay)
-        for variable, first, second, slope in zip(
-            self._variables, self._first, self._second, slopes
-        ):
+        for variable, slope, first, second in zip(self._variables, slopes, *self._slots):
             tf.raw_ops.ResourceApplyAdam(
                 var=variable.handle,
                 m=first.handle,
@@ -105,32 +105,6 @@ class Adam:
                 epsilon=_EPSILON * tf.sqrt(1 - power2),
                 grad=slope,
             )
-
-    def forget(self) -> None:
-        """No step, no moments."""
-        _clear([self._steps, *self._first, *self._second])
-        self.set_learning_rate(self._recipe.learning_rate)
-
-    def set_learning_rate(self, rate: float) -> None:
-        """A variable, so that the graph stays as it is."""
-        self._rate.assign(rate)
-
-
-def _decayed(
-    gradients: Sequence[tf.Tensor], variables: Sequence[tf.Variable], decay: float
-) -> Sequence[tf.Tensor]:
-    if not decay:
-        return gradients
-    return [slope + decay * variable for slope, variable in zip(gradients, variables)]
-
-
-def _zeros_like(variables: Sequence[tf.Variable]) -> list[tf.Variable]:
-    return [tf.Variable(tf.zeros_like(variable), trainable=False) for variable in variables]
-
-
-def _clear(variables: Sequence[tf.Variable]) -> None:
-    for variable in variables:
-        variable.assign(tf.zeros_like(variable))
 
 
 _FIRST, _GROWTH_STEPS = 2.0**16, 2000

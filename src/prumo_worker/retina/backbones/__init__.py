@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -9,47 +10,12 @@ from typing import TYPE_CHECKING
 from prumo_worker.task import TaskError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import keras
     import numpy as np
 
 
 EVEN_PADDING = "even_padding"
 """The name of an array that says: strided convolutions are padded alike on all sides."""
-
-
-@dataclass(frozen=True)
-class BackboneFacts:
-    """What decides on sizes and on where weights may be found."""
-
-    native_size: int
-    """Side in pixels of the photographs that its published weights were trained with."""
-    smallest_size: int
-    """The least side that leaves anything at its last layer."""
-    library_file: str = ""
-    """The name that Keras gives to its own weights in its cache; empty where it has none."""
-
-
-FACTS = MappingProxyType(
-    {
-        "densenet121": BackboneFacts(
-            224, 32, "densenet121_weights_tf_dim_ordering_tf_kernels_notop.h5"
-        ),
-        "efficientnet_b0": BackboneFacts(224, 32, "efficientnetb0_notop.h5"),
-        "efficientnet_lite0": BackboneFacts(224, 32),
-        "inception_v3": BackboneFacts(
-            299, 75, "inception_v3_weights_tf_dim_ordering_tf_kernels_notop.h5"
-        ),
-        "mobilenet": BackboneFacts(224, 32, "mobilenet_1_0_224_tf_no_top.h5"),
-        "mobilenet_v2": BackboneFacts(
-            224, 32, "mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_224_no_top.h5"
-        ),
-        "resnet50": BackboneFacts(224, 32, "resnet50_weights_tf_dim_ordering_tf_kernels_notop.h5"),
-        "vgg19": BackboneFacts(224, 32, "vgg19_weights_tf_dim_ordering_tf_kernels_notop.h5"),
-    }
-)
-NAMES: tuple[str, ...] = tuple(FACTS)
 
 
 @dataclass(frozen=True)
@@ -78,7 +44,38 @@ CAFFE = Normalization((103.939, 116.779, 123.68), (1.0, 1.0, 1.0), "bgr")
 """ImageNet's mean taken off each channel, blue first, as Caffe's model zoo did."""
 
 
-__all__ = ["FACTS", "NAMES", "Backbone", "BackboneFacts", "build_backbone"]
+@dataclass(frozen=True)
+class BackboneFacts:
+    """Where its weights may be found, and what they want."""
+
+    builder: str
+    """The name of its function in `keras.applications`; empty where Keras has none."""
+    normalization: Normalization
+    """What its published weights want of pixels."""
+    library_file: str = ""
+    """The name that Keras gives to its own weights in its cache; empty where it has none."""
+    smallest_size: int = 32
+    """The least side that leaves anything at its last layer."""
+
+
+_LONG = "_weights_tf_dim_ordering_tf_kernels_notop.h5"
+FACTS = MappingProxyType(
+    {
+        "densenet121": BackboneFacts("DenseNet121", IMAGENET, f"densenet121{_LONG}"),
+        "efficientnet_b0": BackboneFacts("EfficientNetB0", IMAGENET, "efficientnetb0_notop.h5"),
+        "efficientnet_lite0": BackboneFacts("", LITE),
+        "inception_v3": BackboneFacts("InceptionV3", CENTRED, f"inception_v3{_LONG}", 75),
+        "mobilenet": BackboneFacts("MobileNet", CENTRED, "mobilenet_1_0_224_tf_no_top.h5"),
+        "mobilenet_v2": BackboneFacts(
+            "MobileNetV2",
+            CENTRED,
+            "mobilenet_v2_weights_tf_dim_ordering_tf_kernels_1.0_224_no_top.h5",
+        ),
+        "resnet50": BackboneFacts("ResNet50", CAFFE, f"resnet50{_LONG}"),
+        "vgg19": BackboneFacts("VGG19", CAFFE, f"vgg19{_LONG}"),
+    }
+)
+NAMES: tuple[str, ...] = tuple(FACTS)
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,6 @@ class Backbone:
     """What must be done to pixels before this network sees them."""
     weights: str
     """What was loaded, in words: `scratch`, `library`, or the arrays and what was left over."""
-    native_size: int
 
 
 def build_backbone(
@@ -102,14 +98,6 @@ def build_backbone(
     library_weights: bool = False,
 ) -> Backbone:
     """A backbone for photographs of a size, with weights from arrays, from Keras, or none."""
-    _check(name, image_size)
-    # Keras takes seconds to import, and the controller reads only names from this package.
-    from prumo_worker.retina.backbones import assembly  # noqa: PLC0415
-
-    return assembly.assembled(name, image_size, arrays, library_weights=library_weights)
-
-
-def _check(name: str, image_size: int) -> None:
     if name not in FACTS:
         raise TaskError(f"no backbone is named {name!r}; known: {', '.join(NAMES)}")
     smallest = FACTS[name].smallest_size
@@ -118,3 +106,7 @@ def _check(name: str, image_size: int) -> None:
             f"{name} needs photographs of at least {smallest} by {smallest} pixels, not "
             f"{image_size}"
         )
+    # Keras takes seconds to import, and the controller reads only names from this package.
+    from prumo_worker.retina.backbones import assembly  # noqa: PLC0415
+
+    return assembly.assembled(name, image_size, arrays, library_weights=library_weights)

@@ -9,17 +9,8 @@ from dataclasses import dataclass
 import keras
 import numpy as np
 
-from prumo_worker.retina.backbones import (
-    CENTRED,
-    EVEN_PADDING,
-    FACTS,
-    IMAGENET,
-    LITE,
-    Backbone,
-    Normalization,
-)
+from prumo_worker.retina.backbones import CENTRED, EVEN_PADDING, FACTS, IMAGENET, Backbone
 from prumo_worker.retina.backbones.keras import (
-    APPLICATIONS,
     SUFFIX,
     application,
     as_in_pytorch,
@@ -66,33 +57,23 @@ def assembled(
     *,
     library_weights: bool,
 ) -> Backbone:
-    """See `build_backbone`."""
+    """See `build_backbone`; what the pixels must be like depends on whose weights these are."""
     of_pytorch = arrays is not None and are_of_pytorch(arrays)
-    network = _network(name, image_size, library_weights=library_weights, of_pytorch=of_pytorch)
+    normalization = FACTS[name].normalization
+    if name == _LITE0:
+        if library_weights:
+            raise Unavailable(f"Keras has no weights of {name} of its own")
+        network = efficientnet_lite0(image_size)
+    else:
+        network = application(name, image_size, library_weights=library_weights)
+        if of_pytorch:
+            network = as_in_pytorch(network, name)
+            normalization = CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
     if arrays is not None:
         weights = fill(network, name, arrays)
     else:
         weights = "library" if library_weights else "scratch"
-    normalization = _normalization(name, of_pytorch=of_pytorch)
-    return Backbone(network, normalization, weights, FACTS[name].native_size)
-
-
-def _network(name: str, image_size: int, *, library_weights: bool, of_pytorch: bool) -> keras.Model:
-    if name == _LITE0:
-        if library_weights:
-            raise Unavailable(f"Keras has no weights of {name} of its own")
-        return efficientnet_lite0(image_size)
-    network = application(name, image_size, library_weights=library_weights)
-    return as_in_pytorch(network, name) if of_pytorch else network
-
-
-def _normalization(name: str, *, of_pytorch: bool) -> Normalization:
-    """What the pixels must be like depends on whose weights these are."""
-    if name == _LITE0:
-        return LITE
-    if of_pytorch:
-        return CENTRED if name in _CENTRED_IN_PYTORCH else IMAGENET
-    return APPLICATIONS[name].normalization
+    return Backbone(network, normalization, weights)
 
 
 @dataclass(frozen=True)
@@ -109,7 +90,7 @@ def are_of_pytorch(arrays: Mapping[str, np.ndarray]) -> bool:
         return EVEN_PADDING in arrays
     of_keras = [name for name in arrays if "/" in name]
     # Keras also saves what Prumo once filled with weights of PyTorch.
-    return not of_keras or any(_layer_of(name).endswith(SUFFIX) for name in of_keras)
+    return not of_keras or any(name.rpartition("/")[0].endswith(SUFFIX) for name in of_keras)
 
 
 def offers(network: keras.Model, name: str, arrays: Mapping[str, np.ndarray]) -> dict[str, Offer]:
@@ -129,7 +110,7 @@ def layers_with_weights(network: keras.Model) -> dict[str, keras.Layer]:
 
 
 def _of_keras(arrays: Mapping[str, np.ndarray]) -> dict[str, Offer]:
-    layers = {key: _bare(_layer_of(key)) for key in arrays}
+    layers = {key: _bare(key.rpartition("/")[0]) for key in arrays}
     names = _counted_anew(layers.values())
     return {
         f"{names.get(layer, layer)}/{key.rpartition('/')[2]}": Offer(key, arrays[key])
@@ -214,10 +195,6 @@ def _in_keras_order(layer: keras.Layer | None, array: np.ndarray) -> np.ndarray:
     return array.transpose(2, 3, 1, 0)
 
 
-def _layer_of(key: str) -> str:
-    return key.rpartition("/")[0]
-
-
 def _bare(layer: str) -> str:
     return layer.removesuffix(SUFFIX)
 
@@ -238,10 +215,8 @@ def _counted_anew(layers: Iterable[str]) -> dict[str, str]:
 def fill(network: keras.Model, name: str, arrays: Mapping[str, np.ndarray]) -> str:
     """Give every weight of the network its array; tell what was loaded and what was left over.
 
-    Args:
-        network: a backbone, in PyTorch's form for arrays of PyTorch.
-        name: the backbone's, as in `backbones.NAMES`.
-        arrays: of Keras, of a state dict with the names of torchvision or timm, or of ONNX.
+    Arrays are of Keras, of a state dict with the names of torchvision or timm, or of ONNX; those of
+    PyTorch want the network in PyTorch's form.
     """
     offered = offers(network, name, {k: a for k, a in arrays.items() if not k.endswith(_COUNTER)})
     values = []

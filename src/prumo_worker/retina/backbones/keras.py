@@ -8,19 +8,15 @@ adds another epsilon to a variance, and its ResNet-50 strides in another convolu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import keras
 
-from prumo_worker.retina.backbones import CAFFE, CENTRED, IMAGENET, Normalization
+from prumo_worker.retina.backbones import FACTS
 from prumo_worker.task import Unavailable
 
 _STEM_FILTERS = 32
 _HEAD_FILTERS = 1280
-_EPSILON = 1e-3
-_MOMENTUM = 0.99
 _PYTORCH_EPSILON = 1e-5
 _INCEPTION_EPSILON = 1e-3
 _PYTORCH_MOMENTUM = 0.9
@@ -31,33 +27,12 @@ _RESNET_ENTRY = re.compile(r"conv[345]_block1_([12])_conv")
 _CONVOLUTIONS = (keras.layers.Conv2D, keras.layers.DepthwiseConv2D)
 
 
-@dataclass(frozen=True)
-class Application:
-    """A network of `keras.applications` and the pixels that its published weights want."""
-
-    builder: str
-    normalization: Normalization
-
-
-APPLICATIONS = MappingProxyType(
-    {
-        "densenet121": Application("DenseNet121", IMAGENET),
-        "efficientnet_b0": Application("EfficientNetB0", IMAGENET),
-        "inception_v3": Application("InceptionV3", CENTRED),
-        "mobilenet": Application("MobileNet", CENTRED),
-        "mobilenet_v2": Application("MobileNetV2", CENTRED),
-        "resnet50": Application("ResNet50", CAFFE),
-        "vgg19": Application("VGG19", CAFFE),
-    }
-)
-
-
 def application(name: str, image_size: int, *, library_weights: bool) -> keras.Model:
     """From normalized pixels to the features of the last convolution.
 
     With `library_weights`, those that Keras has in its cache or can fetch; Unavailable without.
     """
-    build = getattr(keras.applications, APPLICATIONS[name].builder)
+    build = getattr(keras.applications, FACTS[name].builder)
     shape = (image_size, image_size, 3)
     if not library_weights:
         return without_own_normalization(build(include_top=False, weights=None, input_shape=shape))
@@ -89,68 +64,64 @@ def without_own_normalization(network: keras.Model) -> keras.Model:
     return keras.models.clone_model(network, clone_function=lambda layer: layer, call_function=call)
 
 
-@dataclass(frozen=True)
-class _Stage:
-    blocks: int
-    kernel: int
-    stride: int
-    expansion: int
-    filters: int
-
-
+# Blocks, kernel, stride of the first block, expansion, filters.
 _STAGES = (
-    _Stage(1, 3, 1, 1, 16),
-    _Stage(2, 3, 2, 6, 24),
-    _Stage(2, 5, 2, 6, 40),
-    _Stage(3, 3, 2, 6, 80),
-    _Stage(3, 5, 1, 6, 112),
-    _Stage(4, 5, 2, 6, 192),
-    _Stage(1, 3, 1, 6, 320),
+    (1, 3, 1, 1, 16),
+    (2, 3, 2, 6, 24),
+    (2, 5, 2, 6, 40),
+    (3, 3, 2, 6, 80),
+    (3, 5, 1, 6, 112),
+    (4, 5, 2, 6, 192),
+    (1, 3, 1, 6, 320),
 )
 
 
 def efficientnet_lite0(image_size: int) -> keras.Model:
     """A Keras model from normalized pixels to the features of the last convolution."""
     pixels = keras.Input((image_size, image_size, 3), name="pixels")
-    x = _convolution(pixels, "stem", _STEM_FILTERS, kernel=3, stride=2)
-    x = keras.layers.ReLU(6.0, name="stem_relu")(x)
+    x = _rectified(_convolution(pixels, "stem", _STEM_FILTERS, kernel=3, stride=2), "stem")
     block = 0
-    for stage in _STAGES:
-        for repeat in range(stage.blocks):
-            x = _block(x, f"block{block}", stage, stage.stride if repeat == 0 else 1)
+    for blocks, kernel, stride, expansion, filters in _STAGES:
+        for repeat in range(blocks):
+            first = stride if repeat == 0 else 1
+            x = _block(x, f"block{block}", kernel, first, expansion, filters)
             block += 1
-    x = _convolution(x, "head", _HEAD_FILTERS)
-    x = keras.layers.ReLU(6.0, name="head_relu")(x)
+    x = _rectified(_convolution(x, "head", _HEAD_FILTERS), "head")
     return keras.Model(pixels, x, name="efficientnet_lite0")
 
 
-def _block(before: keras.KerasTensor, name: str, stage: _Stage, stride: int) -> keras.KerasTensor:
+def _block(  # noqa: PLR0913 (a row of the table above)
+    before: keras.KerasTensor, name: str, kernel: int, stride: int, expansion: int, filters: int
+) -> keras.KerasTensor:
     """Expand, filter each channel by itself, project; around it a short cut where shapes allow."""
     x = before
-    filters = before.shape[-1]
-    if stage.expansion > 1:
-        x = _convolution(x, f"{name}_expand", filters * stage.expansion)
-        x = keras.layers.ReLU(6.0, name=f"{name}_expand_relu")(x)
-    x = keras.layers.DepthwiseConv2D(
-        stage.kernel,
+    channels = before.shape[-1]
+    if expansion > 1:
+        x = _convolution(x, f"{name}_expand", channels * expansion)
+        x = _rectified(x, f"{name}_expand")
+    depthwise = keras.layers.DepthwiseConv2D(
+        kernel,
         strides=stride,
         padding="same",
         use_bias=False,
         depthwise_initializer=_fan_out(),
         name=f"{name}_depthwise_conv",
-    )(x)
-    x = _normalized(x, f"{name}_depthwise")
-    x = keras.layers.ReLU(6.0, name=f"{name}_depthwise_relu")(x)
-    x = _convolution(x, f"{name}_project", stage.filters)
-    if stride == 1 and filters == stage.filters:
+    )
+    x = _rectified(_normalized(depthwise(x), f"{name}_depthwise"), f"{name}_depthwise")
+    x = _convolution(x, f"{name}_project", filters)
+    if stride == 1 and channels == filters:
         x = keras.layers.Add(name=f"{name}_add")([x, before])
     return x
+
+
+def _rectified(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
+    return keras.layers.ReLU(6.0, name=f"{name}_relu")(x)
 
 
 def _convolution(
     x: keras.KerasTensor, name: str, filters: int, kernel: int = 1, stride: int = 1
 ) -> keras.KerasTensor:
-    x = keras.layers.Conv2D(
+    convolution = keras.layers.Conv2D(
         filters,
         kernel,
         strides=stride,
@@ -158,14 +129,12 @@ def _convolution(
         use_bias=False,
         kernel_initializer=_fan_out(),
         name=f"{name}_conv",
-    )(x)
-    return _normalized(x, name)
+    )
+    return _normalized(convolution(x), name)
 
 
 def _normalized(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
-    return keras.layers.BatchNormalization(epsilon=_EPSILON, momentum=_MOMENTUM, name=f"{name}_bn")(
-        x
-    )
+    return keras.layers.BatchNormalization(epsilon=1e-3, momentum=0.99, name=f"{name}_bn")(x)
 
 
 def _fan_out() -> keras.initializers.Initializer:

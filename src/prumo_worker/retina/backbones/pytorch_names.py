@@ -45,11 +45,9 @@ def _mobilenet() -> dict[str, str]:
     modules = {"conv1": "conv_stem", "conv1_bn": "bn1"}
     places = [(stage, i) for stage, blocks in enumerate(_MOBILENET_STAGES) for i in range(blocks)]
     for block, (stage, i) in enumerate(places, 1):
-        inside = f"blocks.{stage}.{i}"
-        modules[f"conv_dw_{block}"] = f"{inside}.conv_dw"
-        modules[f"conv_dw_{block}_bn"] = f"{inside}.bn1"
-        modules[f"conv_pw_{block}"] = f"{inside}.conv_pw"
-        modules[f"conv_pw_{block}_bn"] = f"{inside}.bn2"
+        for position, step in enumerate(("conv_dw", "conv_pw"), 1):
+            modules[f"{step}_{block}"] = f"blocks.{stage}.{i}.{step}"
+            modules[f"{step}_{block}_bn"] = f"blocks.{stage}.{i}.bn{position}"
     return modules
 
 
