@@ -54,9 +54,13 @@ class Ending:
 
 
 class GuardedProcess:
-    """A command under a guard. Leaving the `with` block ends it, whatever happened."""
+    """A command under a guard. Leaving the `with` block ends it, whatever happened.
 
-    def __init__(self, order: Order) -> None:
+    Without an order the guard waits for `begin`: the command then starts without the time that a
+    guard itself takes to start.
+    """
+
+    def __init__(self, order: Order | None = None) -> None:
         self._guard = subprocess.Popen(
             [sys.executable, "-P", "-m", "prumo.supervise.watch"],
             stdin=subprocess.PIPE,
@@ -65,7 +69,8 @@ class GuardedProcess:
         )
         self._report = b""
         self.ending: Ending | None = None
-        self._send(json.dumps(asdict(order)))
+        if order is not None:
+            self.begin(order)
 
     def __enter__(self) -> Self:
         return self
@@ -76,6 +81,10 @@ class GuardedProcess:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the command and everything below it at once, and wait until that is done."""
         self._input.close()
         self._output.close()
         self._guard.wait()
@@ -84,6 +93,10 @@ class GuardedProcess:
     def guard_pid(self) -> int:
         """The guard's process number: the command's whole tree hangs below it."""
         return self._guard.pid
+
+    def begin(self, order: Order) -> None:
+        """Start the command; only once."""
+        self._send(json.dumps(asdict(order)))
 
     def wait(self, seconds: float, *, wake: int | None = None) -> Ending | None:
         """Wait for the end, at most so long, or until `wake` can be read."""

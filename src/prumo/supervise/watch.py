@@ -19,6 +19,7 @@ from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 
+from prumo.machine.cgroup import remove_groups
 from prumo.machine.kernel import (
     descendants,
     kill_own_descendants,
@@ -222,8 +223,10 @@ class Watch:
     def _obey(self) -> None:
         words = os.read(self._controller, 512).split()
         if not words:
-            # Prumo is gone: nobody reads a report, and all processes are to be ended.
+            # Prumo is gone: nobody reads a report, all processes are to be ended, and nobody else
+            # removes their control groups.
             kill_own_descendants()
+            remove_groups(self._order.join)
             os._exit(0)
         self._stop("stopped")
         if b"kill" in words:
