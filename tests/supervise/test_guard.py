@@ -61,6 +61,19 @@ def gone(pid: int) -> bool:
     return False
 
 
+def test_a_guard_can_wait_for_its_order(tmp_path: Path) -> None:
+    with GuardedProcess() as process:
+        assert process.wait(0) is None
+        process.begin(order(shell("exit 3"), tmp_path))
+        assert wait_for(process).exit_code == 3
+
+
+def test_a_guard_without_an_order_ends_with_its_block() -> None:
+    with GuardedProcess() as process:
+        pass
+    assert gone(process.guard_pid)
+
+
 def test_exit_code_and_output_are_kept(tmp_path: Path) -> None:
     ending = ending_of(shell("echo out; echo err >&2; exit 3"), tmp_path)
     assert (ending.exit_code, ending.signal, ending.cause) == (3, None, None)

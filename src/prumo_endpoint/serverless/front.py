@@ -34,8 +34,6 @@ from prumo_endpoint.serverless.instance import (
 )
 from prumo_endpoint.serverless.proxy import (
     NO_ANSWER,
-    OUT_OF_MEMORY,
-    TIMEOUT,
     ClientConnection,
     Failure,
     InstanceConnection,
@@ -44,6 +42,7 @@ from prumo_endpoint.serverless.proxy import (
     error_response,
 )
 from prumo_endpoint.serverless.worker import ContainerWorkers, ProcessWorkers
+from prumo_endpoint.targets import OUT_OF_MEMORY, TIMEOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -81,7 +80,7 @@ class Front:
         elif ready := self._ready_for_ping(request):
             self._in_background(self._ping(call, ready))
         elif len(self._instances) < self._settings.max_concurrency:
-            self._in_background(self._boot(call))
+            self._in_background(self._boot(call, self._new_instance(call)))
         else:
             message = f"all {self._settings.max_concurrency} instances are busy"
             client.answer(error_response(429, "throttled", message))
@@ -133,13 +132,16 @@ class Front:
         self._stopping[task] = instance
         task.add_done_callback(self._stopping.pop)
 
-    async def _boot(self, call: _Call) -> None:
-        call.is_cold = True
+    def _new_instance(self, call: _Call) -> Instance:
         names = map(str, range(1, self._settings.max_concurrency + 1))
         name = next(name for name in names if name not in self._instances)
         instance = Instance(name, self._workers.new(), call.request.came)
         self._instances[name] = instance
         self._booted.append(instance)
+        return instance
+
+    async def _boot(self, call: _Call, instance: Instance) -> None:
+        call.is_cold = True
         try:
             await asyncio.to_thread(instance.boot, self._settings)
         except Failure as failure:
@@ -231,13 +233,13 @@ class Front:
         if call.is_cold or reason.kind == NO_ANSWER:
             await self._answer_failure(call, instance, reason)
             return
-        instance.failure = reason.kind
+        instance.failure = reason
         self._stop(instance)
         self.handle(call.client, call.request)
 
     def _give_up(self, call: _Call, instance: Instance, failure: Failure) -> None:
         """Answer with the failure of an instance, and have no more of it."""
-        instance.failure = failure.kind
+        instance.failure = failure
         self._stop(instance)
         self._in_background(asyncio.to_thread(self._workers.prepare))
         call.client.answer(failure.response(), _headers(call, instance))

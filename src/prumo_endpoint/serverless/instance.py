@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import PrumoError
 from prumo_endpoint.exchange import HEALTHY, PING, exchange
-from prumo_endpoint.serverless.proxy import (
-    DIED,
-    NO_ANSWER,
-    OUT_OF_MEMORY,
-    START_FAILED,
-    START_TIMEOUT,
-    Failure,
-)
+from prumo_endpoint.serverless.proxy import NO_ANSWER, Failure
 from prumo_endpoint.serverless.worker import WorkerError
-from prumo_endpoint.targets import Boot
+from prumo_endpoint.targets import DIED, OUT_OF_MEMORY, START_FAILED, START_TIMEOUT, Boot
 
 if TYPE_CHECKING:
     import asyncio
@@ -49,7 +42,7 @@ class Instance:
     listening: float | None = None
     ready: float | None = None
     answered: float | None = None
-    failure: str = ""
+    failure: Failure | None = None
     connection: InstanceConnection | None = None
     idle_timer: asyncio.TimerHandle | None = None
 
@@ -103,14 +96,15 @@ class Instance:
             listen_seconds=_difference(self.started, self.listening),
             load_seconds=_difference(self.listening, self.ready),
             first_answer_seconds=_difference(self.ready, self.answered),
-            failure=self.failure,
+            failure=self.failure.kind if self.failure else "",
+            failure_message=self.failure.message if self.failure else "",
         )
 
     def _require_alive(self) -> None:
         reason = self._reason(self.worker.ending())
         if reason is not None:
             kind = START_FAILED if reason.kind == DIED else reason.kind
-            raise Failure(kind, f"{reason.message} before it was ready", reason.last_output)
+            raise Failure(kind, reason.message, reason.last_output)
 
     def _reason(self, ending: str | None) -> Failure | None:
         if self.worker.is_out_of_memory():

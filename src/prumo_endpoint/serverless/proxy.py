@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import httptools
 
+from prumo_endpoint.targets import DIED, OUT_OF_MEMORY, START_FAILED, START_TIMEOUT, TIMEOUT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -89,12 +91,8 @@ def error_response(status: int, kind: str, message: str, last_output: str = "") 
     return Response(status, HTTPStatus(status).phrase.encode(), headers, body)
 
 
-OUT_OF_MEMORY = "out_of_memory"
-START_FAILED = "start_failed"
-START_TIMEOUT = "start_timeout"
-DIED = "died"
 NO_ANSWER = "no_answer"
-TIMEOUT = "timeout"
+"""An instance that runs on did not answer one request; all other failures are those of a boot."""
 _STATUS_OF_FAILURE = {
     OUT_OF_MEMORY: 507,
     START_FAILED: 500,

@@ -168,7 +168,7 @@ class _ProcessWorker(Worker):
                 ending = self._guard.wait(0)
         if ending is None:
             return _CLOSING if self._state is _State.STOPPED else None
-        return described_ending(ending)
+        return ending.failure or described_ending(ending)
 
     def is_out_of_memory(self) -> bool:
         """What the control group counts, or counted until it was removed."""

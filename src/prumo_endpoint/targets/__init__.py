@@ -27,6 +27,12 @@ PORT_VARIABLE = "SAGEMAKER_BIND_TO_PORT"
 SCHEME_MARK = "://"
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"(localhost|\d+(\.\d+){3}):\d+")
 PATH_BEGINNINGS = ("/", "./", "../")
+# What a `Boot` can fail by.
+OUT_OF_MEMORY = "out_of_memory"
+START_FAILED = "start_failed"
+START_TIMEOUT = "start_timeout"
+DIED = "died"
+TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,10 @@ class Boot:
     first_answer_seconds: float | None = None
     """From there until the first request was answered."""
     failure: str = ""
-    """What went wrong with it, at the start or later, such as `out_of_memory`; empty if nothing."""
+    """What went wrong with it, at the start or later: OUT_OF_MEMORY, START_FAILED, START_TIMEOUT,
+    DIED or TIMEOUT; empty if nothing."""
+    failure_message: str = ""
+    """The same in words."""
 
 
 class Instances(Protocol):
