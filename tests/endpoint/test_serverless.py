@@ -26,7 +26,7 @@ from prumo_endpoint.targets import TargetOptions, chosen_target
 from prumo_endpoint.targets.process import ProcessTarget
 from prumo_endpoint.targets.serverless import ServerlessTarget
 from support.model_packages import write_colour_package
-from support.serverless_client import BODY, ask, endpoint, groups, wait_until
+from support.serverless_client import BODY, ask, endpoint, front, groups, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,8 @@ def test_a_request_after_a_stop_is_proven_cold_and_the_next_one_warm(
 def test_an_idle_instance_is_stopped_and_the_next_request_is_cold(serve: tuple[str, ...]) -> None:
     with endpoint(*serve, idle_seconds=0.2).running() as server:
         first = ask(server)
-        wait_until(lambda: not groups())
+        pid = front().pid
+        wait_until(lambda: not groups(pid))
         second = ask(server)
 
     assert first.is_cold
@@ -134,7 +135,7 @@ def test_an_idle_instance_is_stopped_and_the_next_request_is_cold(serve: tuple[s
 def test_a_model_without_room_in_memory_is_an_outcome(serve: tuple[str, ...]) -> None:
     with endpoint(*serve, memory_mb=24).running() as server:
         assert server.instances is not None
-        reply = ask(server)
+        reply, pid = ask(server), front().pid
         (boot,) = server.instances.boots()
 
     assert reply.status == 507
@@ -142,7 +143,7 @@ def test_a_model_without_room_in_memory_is_an_outcome(serve: tuple[str, ...]) ->
     assert reply.boot_id == boot.boot_id
     assert boot.failure == "out_of_memory"
     assert boot.cold_start_seconds is None
-    assert groups() == set()
+    assert groups(pid) == []
 
 
 def test_running_out_of_memory_later_is_an_outcome_too() -> None:
@@ -279,20 +280,20 @@ def test_nothing_outlives_a_client_that_is_killed(
         env={**os.environ, "PYTHONPATH": str(SUPPORT.parent)},
     )
     assert client.stdout is not None
-    front = psutil.Process(int(client.stdout.readline()))
-    started = [front, *front.children(recursive=True)]
+    leader = psutil.Process(int(client.stdout.readline()))
+    started = [leader, *leader.children(recursive=True)]
     assert len(started) >= 3
-    assert groups()
+    assert groups(leader.pid)
 
     if is_front_killed:
         client.send_signal(signal.SIGSTOP)
-        front.kill()
+        leader.kill()
     client.kill()
     client.wait()
     client.stdout.close()
 
     wait_until(lambda: not [process for process in started if process.is_running()])
-    wait_until(lambda: not groups())
+    wait_until(lambda: not groups(leader.pid))
 
 
 def test_an_instance_gets_its_share_of_the_processors() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prumo.errors import InputError
 from prumo_endpoint.targets import Target, TargetOptions, chosen_target
 from prumo_endpoint.targets.container import ContainerTarget
 from support.docker_engine import (
@@ -108,6 +109,14 @@ def test_a_container_that_does_not_start_says_what_it_printed(tmp_path: Path) ->
     assert (reply.status, reply.error["kind"]) == (500, "start_failed")
     assert reply.error["last_output"] == "there is no model"
     assert _containers() == []
+
+
+def test_a_model_that_cannot_be_unpacked_is_reported_before_any_request(tmp_path: Path) -> None:
+    (tmp_path / "model.tar.gz").write_text("words")
+    endpoint = _endpoint(tmp_path / "model.tar.gz")
+
+    with pytest.raises(InputError, match="neither a folder nor"), endpoint.running():
+        pass
 
 
 def test_a_container_that_died_while_idle_is_replaced(model: Path) -> None:

@@ -19,7 +19,7 @@ import psutil
 from prumo.machine.cgroup import own_cgroup
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.serverless import Settings
-from prumo_endpoint.targets.serverless import ServerlessTarget
+from prumo_endpoint.targets.serverless import FRONT, ServerlessTarget
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,23 +82,28 @@ def wait_until(holds: Callable[[], object]) -> None:
         time.sleep(0.02)
 
 
-def groups() -> set[Path]:
-    """The control groups of serverless instances, of this machine."""
+def front() -> psutil.Process:
+    """The front of the endpoint that this process runs."""
+    (found,) = (each for each in psutil.Process().children() if FRONT in each.cmdline())
+    return found
+
+
+def groups(front_pid: int) -> list[Path]:
+    """The control groups of its instances."""
     own = [own_cgroup(controller) for controller in ("memory", "cpu")]
-    return {
+    return [
         folder
         for group in own
         if group is not None
         for above in group.upwards()
-        for folder in above.folder.glob("prumo-serverless-*")
-    }
+        for folder in above.folder.glob(f"prumo-serverless-*-{front_pid}")
+    ]
 
 
 def main() -> None:
     with endpoint(*sys.argv[1:]).running() as server:
         assert ask(server).status == 200
-        children = psutil.Process().children()
-        sys.stdout.write(f"{children[0].pid}\n")
+        sys.stdout.write(f"{front().pid}\n")
         sys.stdout.flush()
         time.sleep(1000)
 

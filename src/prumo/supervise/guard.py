@@ -13,6 +13,9 @@ from types import TracebackType
 from typing import IO, Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
+ANNOUNCED = "--announced"
+READY = b"ready\n"
+"""What a guard with that argument reports when it waits for its order."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +59,23 @@ class Ending:
 class GuardedProcess:
     """A command under a guard. Leaving the `with` block ends it, whatever happened.
 
-    Without an order the guard waits for `begin`: the command then starts without the time that a
-    guard itself takes to start.
+    Without an order the guard starts, and then waits for `begin`: the command starts without the
+    time that a guard itself takes to start.
     """
 
     def __init__(self, order: Order | None = None) -> None:
+        announced = [ANNOUNCED] if order is None else []
         self._guard = subprocess.Popen(
-            [sys.executable, "-P", "-m", "prumo.supervise.watch"],
+            [sys.executable, "-P", "-m", "prumo.supervise.watch", *announced],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
         self._report = b""
         self.ending: Ending | None = None
-        if order is not None:
+        if order is None:
+            os.read(self._output.fileno(), len(READY))
+        else:
             self.begin(order)
 
     def __enter__(self) -> Self:

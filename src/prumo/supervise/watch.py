@@ -27,7 +27,7 @@ from prumo.machine.kernel import (
     resident_bytes,
     signal_all,
 )
-from prumo.supervise.guard import Ending, Order
+from prumo.supervise.guard import ANNOUNCED, READY, Ending, Order
 from prumo.supervise.parent_death import die_with_parent
 
 CONTROLLER = 0
@@ -40,6 +40,8 @@ CHUNK_BYTES = 65536
 def main() -> None:
     """Read the order, run it to its end, report how it went; leave nothing running."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if ANNOUNCED in sys.argv:
+        os.write(REPORT, READY)
     # Unbuffered: what comes after the first line belongs to the watch.
     with os.fdopen(CONTROLLER, "rb", buffering=0, closefd=False) as controller:
         line = controller.readline()

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prumo.errors import PrumoError
 from prumo_endpoint.exchange import LOCAL_HOST
 from prumo_endpoint.serverless import (
     BOOT_ID_HEADER,
@@ -282,9 +283,11 @@ class _Call:
 
 def _headers(call: _Call, instance: Instance) -> list[tuple[str, str]]:
     headers = [(BOOT_ID_HEADER, instance.boot_id), (INSTANCE_HEADER, instance.name)]
+    if call.is_cold:
+        headers.append((COLD_HEADER, "1"))
     if call.is_cold and instance.ready is not None:
         seconds = instance.ready - instance.requested
-        headers += [(COLD_HEADER, "1"), (COLD_START_HEADER, f"{seconds:.6f}")]
+        headers.append((COLD_START_HEADER, f"{seconds:.6f}"))
     return headers
 
 
@@ -318,13 +321,19 @@ async def main() -> None:
     # Each instance may start, and an earlier one of its place end, at the same time.
     loop.set_default_executor(ThreadPoolExecutor(_MORE_THREADS + 2 * settings.max_concurrency))
     with tempfile.TemporaryDirectory(prefix="prumo-serverless-") as folder:
-        workers: Workers = (
-            ContainerWorkers(settings) if settings.image else ProcessWorkers(settings, Path(folder))
-        )
+        try:
+            workers = _workers(settings, Path(folder))
+        except PrumoError as error:
+            _report({"error": str(error)})
+            return
         try:
             await _serve(settings, workers, orders)
         finally:
             workers.close()
+
+
+def _workers(settings: Settings, folder: Path) -> Workers:
+    return ContainerWorkers(settings) if settings.image else ProcessWorkers(settings, folder)
 
 
 def _report(document: dict[str, Any]) -> None:

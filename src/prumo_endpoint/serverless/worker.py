@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+import time
 import uuid
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
-from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,14 +34,10 @@ if TYPE_CHECKING:
     from prumo_endpoint.serverless import Settings
 
 _LOOK_SECONDS = 0.001
-_STOP_LOOK_SECONDS = 0.1
-_CLOSING = "was stopped"
-
-
-class _State(Enum):
-    NEW = auto()
-    STARTED = auto()
-    STOPPED = auto()
+_STOP_LOOK_SECONDS = 0.02
+# Asking Docker takes a processor for tens of milliseconds, which a start would miss.
+_INSPECT_SECONDS = 0.5
+_STOPPED = "was stopped"
 
 
 class WorkerError(Exception):
@@ -104,15 +100,20 @@ class ProcessWorkers(Workers):
         self._lock = threading.Lock()
 
     def new(self) -> Worker:
-        """A process under the guard that is ready, or else under a new one."""
+        """A process under the guard that is ready, or else under one that it starts itself."""
         with self._lock:
             guard, self._spare = self._spare, None
-        return _ProcessWorker(self._settings, self._folder, guard or GuardedProcess())
+        return _ProcessWorker(self._settings, self._folder, guard)
 
     def prepare(self) -> None:
         """Start the next guard: that takes longer than starting a process."""
+        if self._spare is not None:
+            return
+        guard = GuardedProcess()
         with self._lock:
-            self._spare = self._spare or GuardedProcess()
+            other, self._spare = self._spare, guard
+        if other is not None:
+            other.close()
 
     def close(self) -> None:
         """End the guard that was not needed."""
@@ -121,14 +122,16 @@ class ProcessWorkers(Workers):
 
 
 class _ProcessWorker(Worker):
-    def __init__(self, settings: Settings, folder: Path, guard: GuardedProcess) -> None:
+    def __init__(self, settings: Settings, folder: Path, guard: GuardedProcess | None) -> None:
         self._settings = settings
-        self._guard = guard
+        self._spare = guard
         self._stack = ExitStack()
         self._group = CappedCgroup()
         self._lock = threading.Lock()
-        self._ending_lock = threading.Lock()
-        self._state = _State.NEW
+        self._guard: GuardedProcess | None = None
+        """None before the start."""
+        self._ending: str | None = None
+        self._is_stopped = False
         self._was_out_of_memory = False
         self._name = uuid.uuid4().hex[:12]
         self._log = folder / f"{self._name}.log"
@@ -138,11 +141,13 @@ class _ProcessWorker(Worker):
         """Have the guard start it in a new control group."""
         settings = self._settings
         with self._lock:
-            if self._state is not _State.NEW:
-                raise WorkerError(_CLOSING)
+            if self._is_stopped:
+                raise WorkerError(_STOPPED)
             cgroup = settings.resources.cgroup(f"serverless-{self._name}")
             self._group = self._stack.enter_context(cgroup)
-            self._guard.begin(
+            # The guard ends before its group is removed.
+            guard = self._stack.enter_context(self._spare or GuardedProcess())
+            guard.begin(
                 Order(
                     command=list(settings.command),
                     directory=str(Path.cwd()),
@@ -152,28 +157,24 @@ class _ProcessWorker(Worker):
                     join=self._group.join_files,
                 )
             )
-            self._state = _State.STARTED
-        while not self._group.processes():
-            ending = self._guard.wait(_LOOK_SECONDS)
-            if ending is not None and ending.failure:
-                raise WorkerError(ending.failure)
-            if ending is not None:
-                return
+            self._guard = guard
+        while not self._group.processes() and self.ending() is None:
+            time.sleep(_LOOK_SECONDS)
 
     def ending(self) -> str | None:
         """What the guard reports."""
         with self._lock:
-            ending = self._guard.ending
-            if ending is None and self._state is _State.STARTED:
-                ending = self._guard.wait(0)
-        if ending is None:
-            return _CLOSING if self._state is _State.STOPPED else None
-        return ending.failure or described_ending(ending)
+            if self._guard is None or self._is_stopped:
+                return self._ending
+            ending = self._guard.wait(0)
+            if ending is not None:
+                self._ending = ending.failure or described_ending(ending)
+        return self._ending
 
     def is_out_of_memory(self) -> bool:
         """What the control group counts, or counted until it was removed."""
         with self._lock:
-            if self._state is _State.STARTED and self._group.oom_kills():
+            if not self._is_stopped and self._group.oom_kills():
                 self._was_out_of_memory = True
         return self._was_out_of_memory
 
@@ -184,17 +185,18 @@ class _ProcessWorker(Worker):
     def stop(self, *, is_killed: bool = False) -> None:
         """Have the guard end it, then remove its control group."""
         with self._lock:
-            if self._state is _State.STARTED:
+            if self._guard is not None and not self._is_stopped:
                 (self._guard.kill if is_killed else self._guard.stop)()
-        with self._ending_lock:
-            while self._state is _State.STARTED and self.ending() is None:
-                self._guard.wait(_STOP_LOOK_SECONDS)
-            self.is_out_of_memory()
-            with self._lock:
-                if self._state is not _State.STOPPED:
-                    self._state = _State.STOPPED
-                    self._guard.close()
-                    self._stack.close()
+        while self._guard is not None and self.ending() is None:
+            time.sleep(_STOP_LOOK_SECONDS)
+        self.is_out_of_memory()
+        with self._lock:
+            self._is_stopped = True
+            self._ending = self._ending or _STOPPED
+            if self._guard is None and self._spare is not None:
+                self._spare.close()
+                self._spare = None
+            self._stack.close()
 
 
 class ContainerWorkers(Workers):
@@ -229,7 +231,9 @@ class _ContainerWorker(Worker):
         self._stack = ExitStack()
         self._lock = threading.Lock()
         self._is_stopped = False
+        self._ending: str | None = None
         self._was_out_of_memory = False
+        self._looked = 0.0
         self._last_output = ""
         outer = free_port()
         self._inner = inner_port(settings.network, outer)
@@ -248,23 +252,21 @@ class _ContainerWorker(Worker):
         )
         with self._lock:
             if self._is_stopped:
-                raise WorkerError(_CLOSING)
+                raise WorkerError(_STOPPED)
             self._stack.enter_context(removed_afterwards(self._name))
             answer = docker("run", *options, settings.image, "serve")
         if answer.returncode:
             raise WorkerError(f"Docker cannot run {settings.image}: {complaint(answer)}")
+        self._looked = time.monotonic()
 
     def ending(self) -> str | None:
-        """What Docker reports."""
-        facts = inspected("container", self._name)
-        if facts is None:
-            return "was removed"
-        state = facts["State"]
-        self._was_out_of_memory = self._was_out_of_memory or state["OOMKilled"]
-        return None if state["Running"] else f"ended with exit code {state['ExitCode']}"
+        """What Docker reports, asked now and then."""
+        if self._ending is None and time.monotonic() > self._looked + _INSPECT_SECONDS:
+            self._look()
+        return self._ending
 
     def is_out_of_memory(self) -> bool:
-        """What Docker reports."""
+        """What Docker reports, likewise."""
         self.ending()
         return self._was_out_of_memory
 
@@ -279,10 +281,21 @@ class _ContainerWorker(Worker):
                 return
             self._is_stopped = True
         if not is_killed:
-            docker("stop", "--time", f"{self._settings.stop_seconds:.0f}", self._name)
-            self.ending()
+            docker("stop", "-t", f"{self._settings.stop_seconds:.0f}", self._name)
         self._last_output = _logs(self._name)
         self._stack.close()
+        self._ending = self._ending or _STOPPED
+
+    def _look(self) -> None:
+        facts = inspected("container", self._name)
+        self._looked = time.monotonic()
+        if facts is None:
+            self._ending = "was removed"
+            return
+        state = facts["State"]
+        self._was_out_of_memory = self._was_out_of_memory or state["OOMKilled"]
+        if not state["Running"]:
+            self._ending = f"ended with exit code {state['ExitCode']}"
 
 
 def _logs(name: str) -> str:

@@ -99,7 +99,10 @@ class ServerlessTarget(Target):
                 # Here, so that it is an error for people and not the answer to a request.
                 pass
         with _front() as control:
-            port = control.ask(self._settings.to_json())["port"]
+            reply = control.ask(self._settings.to_json())
+            if "error" in reply:
+                raise InputError(reply["error"])
+            port = reply["port"]
             address = Address(LOCAL_HOST, port)
             yield Server(address, port, instances=_Instances(control))
 
