@@ -52,7 +52,7 @@ DOORS = {"__init__", "__main__", "notebook"}
 MAY_USE = {
     "prumo_retina": {"prumo_retina", "prumo_serve", "prumo", "prumo_worker"},
     "prumo_serve": {"prumo_serve", "prumo", "prumo_worker"},
-    "prumo_endpoint": {"prumo_endpoint", "prumo"},
+    "prumo_endpoint": {"prumo_endpoint", "prumo", "prumo_worker"},
     "prumo": {"prumo", "prumo_worker"},
     "prumo_worker": {"prumo_worker"},
 }
@@ -81,6 +81,7 @@ PUBLIC = {
     "prumo.machine.kernel",
     "prumo.machine.machine",
     "prumo.message",
+    "prumo.money.billing",
     "prumo.plugins",
     "prumo.progress",
     "prumo.protobuf",
@@ -90,6 +91,7 @@ PUBLIC = {
     "prumo.report.formats.documents",
     "prumo.report.language",
     "prumo.results.folder",
+    "prumo.results.record",
     "prumo.run.journal",
     "prumo.run.worker",
     "prumo.run.workloads",

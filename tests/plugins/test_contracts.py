@@ -58,6 +58,11 @@ STUDIES: dict[str, dict[str, Any]] = {
         "workload": {"kind": "training"},
         "factors": {"framework": ["pytorch"], "network": ["rede1", "lenet5"]},
     },
+    "requests": {
+        "workload": {"kind": "requests"},
+        "factors": {"experiment": ["warm-up", "cold-start"]},
+        "fixed": {"target": "url", "address": "http://localhost:8080"},
+    },
     "retina": {
         "workload": {"kind": "retina"},
         "factors": {"network": ["mobilenet", "inception_v3"]},

@@ -154,7 +154,7 @@ def contribution(study: Study, name: str, level: Level) -> dict[str, Level]:
     machine = study.machines.get(str(level))
     if machine and machine.device:
         values["device"] = machine.device
-    return values
+    return values | study.workload.implied(study, name, level)
 
 
 def parameter_levels(study: Study) -> dict[str, tuple[Level, ...]]:

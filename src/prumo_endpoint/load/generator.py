@@ -19,7 +19,7 @@ import ssl
 import sys
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
@@ -35,6 +35,8 @@ MOST_CONNECTIONS = 1000
 ANSWER_SECONDS = 60.0
 _RECEIVE_BYTES = 1 << 18
 _SUCCESS = range(200, 300)
+_LENGTH_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+_NOTE = b"x-prumo-"
 _PR_SET_TIMERSLACK = 29
 # Ours: rows are written in pauses at least this long, so that no request waits for them.
 _PAUSE_SECONDS = 0.002
@@ -77,6 +79,8 @@ class Sent:
     status: int = 0
     received_bytes: int = 0
     body: bytes = b""
+    notes: dict[str, str] = field(default_factory=dict)
+    """The answer's headers that begin with `x-prumo-`, in lower case and without that."""
 
     @property
     def latency_seconds(self) -> float:
@@ -234,9 +238,7 @@ class Generator:
         try:
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setblocking(False)
-            code = plain.connect_ex(place)
-            if code not in {0, errno.EINPROGRESS}:
-                raise OSError(code, os.strerror(code))
+            _require_success(plain.connect_ex(place))
             opened: socket.socket = plain
             if self._tls is not None:
                 opened = self._tls.wrap_socket(
@@ -275,9 +277,7 @@ class Generator:
     def _connected(self, connection: _Connection) -> bool:
         """Whether the connection stands, with TLS where that is spoken."""
         try:
-            code = connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if code:
-                raise OSError(code, os.strerror(code))
+            _require_success(connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
             if isinstance(connection.socket, ssl.SSLSocket):
                 connection.socket.do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError) as wanted:
@@ -327,6 +327,7 @@ class Generator:
         if connection is not None and outcome is Outcome.ANSWERED:
             sent.status = connection.parser.get_status_code()
             sent.body = connection.body
+            sent.notes = connection.notes
             if sent.status not in _SUCCESS:
                 sent.outcome = Outcome.REFUSED
         if connection is not None:
@@ -377,6 +378,8 @@ class _Connection:
         "has_length",
         "is_complete",
         "is_connecting",
+        "is_kept_alive",
+        "notes",
         "parser",
         "sent",
         "socket",
@@ -403,31 +406,37 @@ class _Connection:
     @property
     def may_be_used_again(self) -> bool:
         """Whether the server keeps it open, and nothing of the request is left to be sent."""
-        return self.is_complete and self.unsent is None and self.parser.should_keep_alive()
+        return self.is_kept_alive and self.unsent is None
 
     @property
     def ends_with_connection(self) -> bool:
         """Whether the answer has come whole when the server closes: it states no length."""
         return bool(self.parser.get_status_code()) and not self.has_length
 
-    def on_header(self, name: bytes, _value: bytes) -> None:
-        """Whether the answer says where it ends."""
-        if name.lower() in {b"content-length", b"transfer-encoding"}:
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Whether the answer says where it ends, and what a target of Prumo's adds to it."""
+        name = name.lower()
+        if name in _LENGTH_HEADERS:
             self.has_length = True
+        elif name.startswith(_NOTE):
+            self.notes[name[len(_NOTE) :].decode("latin-1")] = value.decode("latin-1")
 
     def on_body(self, part: bytes) -> None:
         """Keep it."""
         self._parts.append(part)
 
     def on_message_complete(self) -> None:
-        """Note it."""
+        """Note it, and what the parser knows only now."""
         self.is_complete = True
+        self.is_kept_alive = self.parser.should_keep_alive()
 
     def _reset(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
         self.is_complete = False
+        self.is_kept_alive = False
         self.has_length = False
         self._parts: list[bytes] = []
+        self.notes: dict[str, str] = {}
 
 
 def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[object, ...]]:
@@ -436,6 +445,12 @@ def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[object, ...
         address.host, address.port, type=socket.SOCK_STREAM
     )[0]
     return family, place
+
+
+def _require_success(code: int) -> None:
+    """Raise the error of a connection that has failed; one still under way has not."""
+    if code not in {0, errno.EINPROGRESS}:
+        raise OSError(code, os.strerror(code))
 
 
 def _unsent_outcome(error: OSError) -> Outcome:

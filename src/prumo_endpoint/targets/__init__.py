@@ -185,10 +185,18 @@ def chosen_target(
         kind, words = _kind_of_word(words[0])
     else:
         kind = "process"
+    return make_target(kind, words, options, "--{}")
+
+
+def make_target(
+    kind: str, words: Sequence[str], options: TargetOptions, option_form: str = "`{}`"
+) -> Target:
+    """The target of a kind that these words name; options that it does not use are refused."""
     target = target_kind(kind)
     for option, value in vars(options).items():
         if value is not None and option not in target.options:
-            raise InputError(f"--{option.replace('_', '-')} does not fit {target.noun}")
+            name = option.replace("_", "-") if option_form.startswith("--") else option
+            raise InputError(f"{option_form.format(name)} does not fit {target.noun}")
     return target.from_words(words, options)
 
 

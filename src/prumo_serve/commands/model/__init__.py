@@ -8,6 +8,7 @@ from prumo.cli.group import LazyGroup, in_section
 
 COMMANDS = {
     "package": "Pack a model with all that its answers depend on into model.tar.gz.",
+    "untrained": "Pack a network of the catalog with random weights, to measure its serving.",
     "show": "Show what a packaged model is.",
     "check": "Check that a packaged model is whole, safe, and answers.",
     "convert": "Make another runtime's network of a model, or a lower-precision one.",
@@ -16,6 +17,7 @@ COMMANDS = {
 
 MODULES = {
     "package": "package:package_command",
+    "untrained": "untrained:untrained_command",
     "show": "package:show_command",
     "check": "package:check_command",
     "convert": "variants:convert_command",

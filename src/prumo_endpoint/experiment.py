@@ -1,0 +1,186 @@
+"""One run of the workload `requests`, in a process of its own.
+
+    python -m prumo_endpoint.experiment TASK
+
+Calibrates the load generator, starts the target, carries out the scenario, stops the target, and
+reports to the journal as any worker does. Each request is a row of `requests.csv` in the run's
+folder; `load.json` beside it has the calibration and the starts of instances.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from shlex import split
+from typing import TYPE_CHECKING, Any
+
+from prumo.errors import PrumoError, UnavailableError
+from prumo.exit_codes import ExitCode
+from prumo.files import write_json
+from prumo.progress import LineProgress
+from prumo.results.record import Verdict
+from prumo.supervise.interruption import sigterm_as_interrupt
+from prumo_endpoint.exchange import HEALTHY, PING, exchange
+from prumo_endpoint.launcher import read_payloads
+from prumo_endpoint.load.calibration import calibrate
+from prumo_endpoint.load.generator import Generator, prepared_request
+from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
+from prumo_endpoint.scenarios import Load, run_scenario
+from prumo_endpoint.targets import TargetOptions, make_target
+from prumo_endpoint.workload import RequestsParameters
+from prumo_worker.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prumo.progress import Progress
+    from prumo_endpoint.load.request_table import Row
+    from prumo_endpoint.targets import Server, Target
+
+LOAD_FILE = "load.json"
+FORMAT = 1
+READY_SECONDS = 180.0
+PING_SECONDS = 2.0
+_POLL_SECONDS = 0.02
+OUT_OF_MEMORY = "out_of_memory"
+
+
+def main(task_file: str) -> int:
+    """Carry out the run that a task file describes."""
+    path = Path(task_file)
+    task = json.loads(path.read_text("utf-8"))
+    metrics: dict[str, float] = {}
+    with closing(Journal(task["journal"])) as journal, sigterm_as_interrupt():
+        try:
+            metrics, failure = experiment(task, path.parent, LineProgress(_print))
+        except UnavailableError as error:
+            failure = (Verdict.UNAVAILABLE, str(error))
+        except PrumoError as error:
+            failure = (Verdict.CRASHED, str(error))
+        if failure is not None:
+            journal.event("metric", **metrics)
+            journal.event("failed", kind=failure[0], message=failure[1])
+            return ExitCode.FINDINGS
+        journal.event("finished", metrics=metrics)
+    return ExitCode.DONE
+
+
+def experiment(
+    task: Mapping[str, Any], folder: Path, progress: Progress
+) -> tuple[dict[str, float], tuple[Verdict, str] | None]:
+    """The metrics of a run, and why they are worth nothing, if so."""
+    # Those that the study does not give and that have no default are absent.
+    parameters = dict.fromkeys(RequestsParameters.model_fields) | task["parameters"]
+    payloads = read_payloads([Path(each) for each in task["payloads"]], task["content_type"])
+    target = _target(parameters)
+    with target.running() as server:
+        _await_ready(server, progress)
+        requests = [
+            prepared_request(server.address, body.content, body.content_type)
+            for _, body in payloads
+        ]
+        progress.show("calibrating the load generator")
+        calibration = calibrate(max(requests, key=len))
+        sizes = [(name, len(body.content)) for name, body in payloads]
+        on_demand = server.instances is not None
+        with (
+            RequestTable(folder / REQUESTS_FILE, sizes, starts_on_demand=on_demand) as table,
+            Generator(
+                server.address,
+                requests,
+                connections=parameters["connections"],
+                answer_seconds=parameters["answer_seconds"],
+            ) as generator,
+        ):
+            stop = _failing(table.rows, parameters["stop_after_failures"])
+            began = time.perf_counter()
+            load = Load(generator, table, server, parameters, progress, began, stop)
+            further = run_scenario(load)
+            table.write_all()
+        boots = server.instances.boots() if server.instances is not None else []
+        write_json(
+            folder / LOAD_FILE,
+            {
+                "format": FORMAT,
+                "target": target.name,
+                "calibration": calibration.as_dict(),
+                "boots": [asdict(boot) for boot in boots],
+            },
+        )
+    metrics = figures(table.rows) | further
+    metrics |= {f"generator_{name}": value for name, value in calibration.as_dict().items()}
+    return metrics, _worthless(table.rows, metrics, parameters)
+
+
+def _target(parameters: Mapping[str, Any]) -> Target:
+    kind, address = parameters["target"], parameters.get("address")
+    options = TargetOptions(memory_mb=parameters.get("memory_mb"))
+    if address is not None:
+        words = split(address) if kind in {"process", "serverless"} else [address]
+        return make_target(kind, words, options)
+    return make_target(kind, serve_command(parameters), options)
+
+
+def serve_command(parameters: Mapping[str, Any]) -> list[str]:
+    """The command by which Prumo serves the model of a run."""
+    words = [sys.executable, "-m", "prumo", "serve", str(parameters["model"])]
+    named = {"--runtime": "runtime", "--stack": "stack", "--max-wait-ms": "batch_wait_ms"}
+    for option, name in named.items():
+        if parameters.get(name) is not None:
+            words += [option, str(parameters[name])]
+    return [*words, "--log-level", "warning"]
+
+
+def _await_ready(server: Server, progress: Progress) -> None:
+    """Wait for /ping; an endpoint that starts on demand is asked as it is."""
+    if server.process is None:
+        return
+    progress.show("waiting for /ping")
+    end = time.monotonic() + READY_SECONDS
+    while exchange(server.address, PING, PING_SECONDS).status != HEALTHY:
+        ending = server.process.start_error or server.process.ending()
+        if ending or time.monotonic() > end:
+            how = ending or f"is not ready after {READY_SECONDS:.0f} s"
+            raise PrumoError(f"the server {how}: {server.process.last_output()}")
+        time.sleep(_POLL_SECONDS)
+
+
+def _failing(rows: Sequence[Row], most: int | None) -> Any:  # noqa: ANN401 (a callable)
+    """Whether the last requests have all failed."""
+    return lambda: (
+        most is not None and len(rows) >= most and not any(row.is_answered for row in rows[-most:])
+    )
+
+
+def _worthless(
+    rows: Sequence[Row],
+    metrics: Mapping[str, float],
+    parameters: Mapping[str, Any],
+) -> tuple[Verdict, str] | None:
+    if not metrics["inferences"]:
+        if any(row.reason == OUT_OF_MEMORY for row in rows):
+            return Verdict.OUT_OF_MEMORY, "every instance ran out of memory"
+        outcomes = Counter(row.reason or row.outcome for row in rows)
+        listed = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+        return Verdict.CRASHED, f"no request was answered: {listed or 'none was sent'}"
+    share, most = metrics["lateness_share"], parameters["most_lateness_share"]
+    if share > most:
+        return Verdict.INVALID, (
+            f"the load generator was late by {share:.0%} of the latency, more than {most:.0%}: "
+            "this machine is too slow or too busy to send so many requests"
+        )
+    return None
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,178 @@
+"""The scenarios of requests: in which order and at which times an endpoint is asked."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prumo_endpoint.load.request_table import UNCOUNTED, percentile, requests_needed
+from prumo_endpoint.load.schedule import (
+    ClosedLoop,
+    OpenLoop,
+    burst_times,
+    constant_times,
+    poisson_times,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from prumo.progress import Progress
+    from prumo_endpoint.load.generator import Generator
+    from prumo_endpoint.load.request_table import RequestTable, Row
+    from prumo_endpoint.load.schedule import Schedule
+    from prumo_endpoint.targets import Server
+
+REQUESTS = 25
+COLD_STARTS = 10
+_RAMP_FACTOR = 1.5
+_RAMP_PRECISION = 1.05
+_FIRST_RATE = 1.0
+_WARM_UP_SECONDS = 1.0
+
+
+@dataclass
+class Load:
+    """Everything that a scenario uses: who sends, who writes down, and what is asked for."""
+
+    generator: Generator
+    table: RequestTable
+    server: Server
+    parameters: Mapping[str, Any]
+    progress: Progress
+    began: float
+    """On the clock of the generator."""
+    stop: Callable[[], bool]
+
+    def send(self, schedule: Schedule, phase: str) -> list[Row]:
+        """Send by a schedule; the rows that came of it."""
+        first = len(self.table.rows)
+        self.table.phase = phase
+        self.table.offset_seconds = time.perf_counter() - self.began
+        self.generator.send(
+            schedule, self.table.record, in_pause=self.table.write_some, stop=self.stop
+        )
+        self.table.write_all()
+        return self.table.rows[first:]
+
+
+def run_scenario(load: Load) -> dict[str, float]:
+    """Carry out the scenario; figures beside those that follow from the requests themselves."""
+    return SCENARIOS[load.parameters["experiment"]](load)
+
+
+def _sequence(load: Load) -> dict[str, float]:
+    """One request after the other, with a pause after each answer."""
+    interval = load.parameters["interval_seconds"]
+    uncounted = load.parameters["uncounted"]
+    if uncounted is None:
+        uncounted = 1 if load.parameters["experiment"] == "warm-up" else 0
+    if uncounted:
+        load.send(ClosedLoop(1, interval, requests=uncounted), UNCOUNTED)
+        time.sleep(interval)
+    load.send(ClosedLoop(1, interval, requests=load.parameters["requests"] or REQUESTS), "counted")
+    return {}
+
+
+def _cold_start(load: Load) -> dict[str, float]:
+    """Single requests, each to an endpoint without a running instance."""
+    starts = load.parameters["requests"] or COLD_STARTS
+    for start in range(starts):
+        if load.stop():
+            break
+        load.progress.show("cold starts", f"{start + 1} of {starts}")
+        if load.server.instances is not None and load.parameters["force_stop"]:
+            load.server.instances.stop_idle()
+        else:
+            _wait(load, load.parameters["idle_seconds"])
+        load.send(OpenLoop([0.0]), "counted")
+    return {}
+
+
+def _wait(load: Load, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while (remaining := end - time.monotonic()) > 0 and not load.stop():
+        time.sleep(min(1.0, remaining))
+
+
+def _closed_loop(load: Load) -> dict[str, float]:
+    schedule = ClosedLoop(
+        load.parameters["users"],
+        requests=load.parameters["requests"],
+        seconds=load.parameters["seconds"],
+    )
+    load.send(schedule, "counted")
+    return {}
+
+
+def _open_loop(load: Load) -> dict[str, float]:
+    load.send(OpenLoop(_arrivals(load, load.parameters["rate"])), "counted")
+    return {"offered_per_second": load.parameters["rate"]}
+
+
+def _burst(load: Load) -> dict[str, float]:
+    values = load.parameters
+    times = burst_times(values["burst_size"], values["bursts"], values["interval_seconds"])
+    load.send(OpenLoop(times), "counted")
+    return {}
+
+
+def _trace(load: Load) -> dict[str, float]:
+    from prumo_endpoint.traces import read_trace
+
+    path = Path(load.parameters["trace"])
+    load.send(OpenLoop(read_trace(path, speed=load.parameters["trace_speed"])), "counted")
+    return {}
+
+
+def _ramp(load: Load) -> dict[str, float]:
+    """Raise the rate until the goal is missed, then halve the distance between good and bad."""
+    rate = load.parameters["rate"] or _FIRST_RATE
+    good, bad = 0.0, None
+    while (bad is None or bad > good * _RAMP_PRECISION) and not load.stop():
+        load.progress.show("highest rate that keeps the goal", f"{rate:.3g} requests/s")
+        if _keeps_goal(load, rate):
+            good = rate
+        else:
+            bad = rate
+        if bad is None:
+            rate = good * _RAMP_FACTOR
+        elif good:
+            rate = (good * bad) ** 0.5
+        elif bad < _FIRST_RATE / 100:
+            break
+        else:
+            rate = bad / 4
+    return {"highest_rate": good}
+
+
+def _keeps_goal(load: Load, rate: float) -> bool:
+    values = load.parameters
+    share, goal = values["goal_share"], values["goal_seconds"]
+    # A percentile needs its number of requests, however low the rate is.
+    seconds = max(values["seconds"], 1.1 * requests_needed(share) / rate)
+    rows = load.send(OpenLoop(_arrivals(load, rate, seconds)), f"rate={rate:.4g}")
+    latencies = [row.latency_seconds if row.is_answered else float("inf") for row in rows]
+    seen = percentile(latencies, share)
+    return seen is not None and seen <= goal
+
+
+def _arrivals(load: Load, rate: float, seconds: float | None = None) -> Iterator[float]:
+    seconds = load.parameters["seconds"] if seconds is None else seconds
+    if load.parameters["arrivals"] == "constant":
+        return constant_times(rate, seconds)
+    return poisson_times(rate, seconds, load.parameters["seed"])
+
+
+SCENARIOS: dict[str, Callable[[Load], dict[str, float]]] = {
+    "warm-up": _sequence,
+    "real-time": _sequence,
+    "cold-start": _cold_start,
+    "closed-loop": _closed_loop,
+    "open-loop": _open_loop,
+    "ramp": _ramp,
+    "burst": _burst,
+    "trace": _trace,
+}

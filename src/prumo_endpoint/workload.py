@@ -1,0 +1,179 @@
+"""The workload `requests`: one run is a sequence of requests to an endpoint."""
+
+from __future__ import annotations
+
+import re
+from string import Formatter
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from prumo.errors import did_you_mean
+from prumo.plugins import TARGETS
+from prumo.study.plan import occurring, place
+from prumo.study.section import Number, Problem, Section, Text, Truth, WholeNumber, refused
+from prumo.study.workload import SystemText, Workload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prumo.study.model import Study
+    from prumo.study.section import KeyPath, Level
+
+ExperimentName = Literal[
+    "warm-up", "cold-start", "real-time", "closed-loop", "open-loop", "ramp", "burst", "trace"
+]
+_SERVERLESS_PRICE = re.compile(r"sagemaker/serverless-(\d+)gb@.*")
+_INSTANCE_PRICE = re.compile(r"sagemaker/(ml\.[a-z0-9.]+)@.*")
+_MB_PER_GB = 1024
+_NEEDED = {"trace": "trace", "open-loop": "rate", "ramp": "goal_seconds"}
+"""Experiment → the parameter that it cannot do without."""
+
+
+def _checked_target(target: str) -> str:
+    if target not in TARGETS.names():
+        raise refused(f"unknown target '{target}'; {did_you_mean(target, TARGETS.names())}")
+    return target
+
+
+class RequestsParameters(Section):
+    """The parameters of requests to an endpoint, each a factor or under `fixed`."""
+
+    experiment: ExperimentName
+    """When requests are sent; what it does not use of the parameters below has no effect."""
+    target: Annotated[Text, AfterValidator(_checked_target)] = "process"
+    """Where the model answers: `url`, `process`, `container`, `serverless`, `sagemaker`."""
+    address: Annotated[SystemText, Field(min_length=1)] | None = None
+    """What the target is: a URL, a command, an image or an endpoint's name, with `{parameter}` for
+    the value of another parameter. When absent, a command that serves `model` with Prumo."""
+    model: Annotated[SystemText, Field(min_length=1)] | None = None
+    """A folder or archive of `prumo model package`, relative to the study file, or
+    `untrained:NETWORK` for one of the catalog with random weights; `{parameter}` stands for the
+    value of another parameter."""
+    network: Text | None = None
+    """A label, for `{network}`."""
+    precision: Text | None = None
+    """A label, for `{precision}`."""
+    image: Text | None = None
+    """A label, for `{image}`."""
+    runtime: Text | None = None
+    """What computes the network, where Prumo serves it."""
+    stack: Literal["lean", "nginx"] | None = None
+    """The server's stack, where Prumo serves the model."""
+    batch_wait_ms: Annotated[Number, Field(ge=0)] | None = None
+    """How long a batch waits for more images, where Prumo serves the model."""
+    memory_mb: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """Memory of an instance; a price of `sagemaker/serverless-2gb` implies 2048."""
+    instance_type: Text | None = None
+    """Of a SageMaker endpoint; a price of `sagemaker/ml.c5.large` implies it."""
+
+    requests: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """How many count; when absent, 25, or 10 cold starts."""
+    uncounted: Annotated[WholeNumber, Field(ge=0)] | None = None
+    """Sent before them; when absent, one in a warm-up and none elsewhere."""
+    interval_seconds: Annotated[Number, Field(ge=0)] = 5.0
+    """From an answer to the next request in sequences; from burst to burst."""
+    idle_seconds: Annotated[Number, Field(ge=0)] = 900.0
+    """Before each cold start, where an instance cannot be stopped by force."""
+    force_stop: Truth = True
+    """Stop instances before a cold start instead of waiting, where the target can."""
+    users: Annotated[WholeNumber, Field(ge=1, le=10_000)] = 8
+    """Of a closed loop: each waits for an answer before it asks again."""
+    rate: Annotated[Number, Field(gt=0, le=1_000_000)] | None = None
+    """Requests a second of an open loop; the first one that a ramp tries."""
+    arrivals: Literal["poisson", "constant"] = "poisson"
+    """Of an open loop and a ramp: independent users, or equal distances."""
+    seconds: Annotated[Number, Field(gt=0)] = 30.0
+    """How long a closed or open loop lasts, or each rate of a ramp."""
+    burst_size: Annotated[WholeNumber, Field(ge=1)] = 10
+    """Requests at the same moment."""
+    bursts: Annotated[WholeNumber, Field(ge=1)] = 5
+    """How many bursts there are."""
+    goal_seconds: Annotated[Number, Field(gt=0)] | None = None
+    """The latency that a ramp keeps."""
+    goal_share: Annotated[Number, Field(gt=0, lt=1)] = 0.95
+    """The share of requests that must keep the goal."""
+    trace: Annotated[SystemText, Field(min_length=1)] | None = None
+    """A CSV file of arrival times, relative to the study file."""
+    trace_speed: Annotated[Number, Field(gt=0)] = 1.0
+    """How many seconds of the trace pass in one second."""
+    connections: Annotated[WholeNumber, Field(ge=1, le=10_000)] = 1000
+    """Most requests in flight; others wait, and their latency grows."""
+    answer_seconds: Annotated[Number, Field(gt=0)] = 60.0
+    """A request without an answer by then has failed."""
+    stop_after_failures: Annotated[WholeNumber, Field(ge=1)] | None = None
+    """Stop when so many requests in a row have failed; when absent, go on to the end."""
+    most_lateness_share: Annotated[Number, Field(gt=0)] = 0.1
+    """A run is invalid when the generator's own lateness is a greater share of the latency, in the
+    mean or at the 99th percentile."""
+    seed: Annotated[WholeNumber, Field(ge=0, lt=2**32)] = 1
+    """Of random arrivals; replications add to it."""
+
+
+class Requests(Workload):
+    """Send requests to an endpoint and time the answers."""
+
+    kind: Literal["requests"]
+    """Says that this workload sends requests."""
+    payload: Annotated[SystemText, Field(min_length=1)] | None = None
+    """A folder of images, or one file, relative to the study file; else a drawn JPEG is sent."""
+    content_type: Text | None = None
+    """Of the payload; by the name of each file when absent."""
+
+    parameters = RequestsParameters
+    reported_metrics = (
+        "latency_seconds",
+        "latency_p50_seconds",
+        "latency_p95_seconds",
+        "latency_p99_seconds",
+        "cold_latency_seconds",
+        "warm_latency_seconds",
+        "answers_per_second",
+        "highest_rate",
+        "billed_seconds",
+    )
+    launcher = "prumo_endpoint.launcher:RequestsLauncher"
+    no_probe = "sequences of requests are not probed; one finished run is enough to forecast"
+
+    def value_problems(
+        self, study: Study, path: KeyPath, name: str, level: Level
+    ) -> Iterator[Problem]:
+        """Placeholders that stand for nothing."""
+        if name not in {"address", "model"}:
+            return
+        known = set(RequestsParameters.model_fields) - {"address", "model"}
+        try:
+            names = [field for _, field, _, _ in Formatter().parse(str(level)) if field is not None]
+        except ValueError as error:
+            yield Problem(path, f"{level!r}: {error}")
+            return
+        for unknown in (each for each in names if each not in known):
+            if not (name == "address" and unknown == "model"):
+                hint = did_you_mean(unknown, known)
+                yield Problem(path, f"'{{{unknown}}}' is not a parameter; {hint}")
+        del study
+
+    def scenario_problems(self, study: Study) -> Iterator[Problem]:
+        """What single scenarios combine that does not go together."""
+        found: dict[Problem, None] = {}
+        for values in occurring(study, ("experiment", *set(_NEEDED.values()))):
+            needed = _NEEDED.get(str(values["experiment"]))
+            if needed is not None and values.get(needed) is None:
+                message = f"{values['experiment']} needs `{needed}` under `fixed` or `factors`"
+                found[Problem(place(study, values, "experiment"), message)] = None
+        for values in occurring(study, ("target", "address", "model")):
+            if values.get("address") is None and values.get("model") is None:
+                message = "give the `model` that is served, or the `address` of the target"
+                found[Problem(place(study, values, "target"), message)] = None
+        yield from found
+
+    def implied(self, study: Study, name: str, level: Level) -> dict[str, Level]:
+        """Memory or instance type, from the price of a machine."""
+        machine = study.machines.get(str(level)) if name in {"machine", "environment"} else None
+        if machine is None or machine.price is None:
+            return {}
+        if serverless := _SERVERLESS_PRICE.fullmatch(machine.price):
+            return {"memory_mb": int(serverless[1]) * _MB_PER_GB}
+        if instance := _INSTANCE_PRICE.fullmatch(machine.price):
+            return {"instance_type": instance[1]}
+        return {}

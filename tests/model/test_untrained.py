@@ -1,0 +1,76 @@
+"""Networks of the catalog with random weights, packaged to be served."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from prumo.errors import InputError
+from prumo_serve.source.catalog_network import write_catalog_network
+from prumo_worker.networks.weights import initial_weights
+from support.reference_network import scores
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Prumo
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("rede2", 32),
+        ("alexnet", 67),
+        ("googlenet_aux", 96),
+        ("resnet18", 40),
+        ("dr_mobilenet", 64),
+        ("inception_v3", 75),
+    ],
+)
+def test_the_onnx_file_computes_what_the_catalog_describes(
+    tmp_path: Path, name: str, size: int
+) -> None:
+    network = write_catalog_network(name, tmp_path / "n.onnx", size_pixels=size, classes=7)
+    images = np.random.default_rng(1).normal(size=(2, 3, size, size)).astype(np.float32)
+    session = onnxruntime.InferenceSession(tmp_path / "n.onnx")
+    (found,) = session.run(None, {"image": images})
+
+    expected = scores(network, initial_weights(network, 1), images)
+    assert found.shape == (2, 7)
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
+
+
+def test_a_network_is_packaged_with_a_card_that_says_it_is_untrained(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    made = prumo_here("model", "untrained", "rede1", "--out", "m", "--classes", "3")
+    checked = prumo_here("model", "check", "m")
+
+    assert made.returncode == 0, made.stderr
+    assert checked.returncode == 0, checked.stdout
+    assert "what it answers\nmeans nothing" in (tmp_path / "m" / "card.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("rede9",), "no network 'rede9': did you mean 'rede2'"),
+        (("lenet5",), "takes images without colours"),
+        (("alexnet", "--size", "8"), "does not fit"),
+    ],
+)
+def test_what_cannot_be_packaged_is_refused(
+    prumo_here: Prumo, words: tuple[str, ...], complaint: str
+) -> None:
+    done = prumo_here("model", "untrained", *words, "--out", "m")
+
+    assert done.returncode == 2
+    assert complaint in done.stderr
+
+
+def test_the_network_must_be_known(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no network 'moon'"):
+        write_catalog_network("moon", tmp_path / "n.onnx")
