@@ -3,8 +3,8 @@
     python -m benchmarks.serverless_front
 
 The same null server is asked directly and through the front, by turns, one request at a time. The
-limit is a ratio: the front parses two messages and has two connections where the null server
-parses none and has one.
+limit is a ratio to a server that parses nothing: the front parses two messages and has another
+connection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from prumo_endpoint.targets.serverless import ServerlessTarget
 if TYPE_CHECKING:
     from prumo_endpoint.exchange import Address
 
-LIMIT = 4.0
+LIMIT = 6.0
 TURNS = 7
 REQUESTS = 2000
 BODY_BYTES = 20_000
