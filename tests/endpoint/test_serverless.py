@@ -18,6 +18,7 @@ import pytest
 from prumo.errors import InputError, UnavailableError
 from prumo.machine.cgroup import CappedCgroup
 from prumo.progress import Silent
+from prumo.supervise.guard import GuardedProcess, Order
 from prumo_endpoint import resources
 from prumo_endpoint.check import examine
 from prumo_endpoint.resources import Resources, proportional_cpus
@@ -294,6 +295,28 @@ def test_nothing_outlives_a_client_that_is_killed(
 
     wait_until(lambda: not [process for process in started if process.is_running()])
     wait_until(lambda: not groups(leader.pid))
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_nothing_outlives_a_run_that_its_guard_ends(tmp_path: Path, is_stopped: bool) -> None:
+    log = tmp_path / "log"
+    order = Order(
+        command=[sys.executable, str(SUPPORT / "serverless_client.py"), *SMALL_SERVER],
+        directory=str(tmp_path),
+        environment={**os.environ, "PYTHONPATH": str(SUPPORT.parent)},
+        log=str(log),
+    )
+    with GuardedProcess(order) as run:
+        wait_until(lambda: log.exists() and log.read_text().endswith("\n"))
+        leader = psutil.Process(int(log.read_text()))
+        started = [leader, *leader.children(recursive=True)]
+        assert groups(leader.pid)
+        if is_stopped:
+            run.stop()
+            wait_until(lambda: run.wait(0.1))
+
+    assert not [process for process in started if process.is_running()]
+    assert groups(leader.pid) == []
 
 
 def test_an_instance_gets_its_share_of_the_processors() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prumo.errors import InputError
+from prumo.supervise.guard import GuardedProcess, Order
 from prumo_endpoint.targets import Target, TargetOptions, chosen_target
 from prumo_endpoint.targets.container import ContainerTarget
 from support.docker_engine import (
@@ -129,26 +130,34 @@ def test_a_container_that_died_while_idle_is_replaced(model: Path) -> None:
     assert second.boot_id != first.boot_id
 
 
+CLIENT = """
+import sys, time
+from pathlib import Path
+from prumo_endpoint.targets import TargetOptions, chosen_target
+from support.serverless_client import ask
+options = TargetOptions(model=Path(sys.argv[2]), memory_mb=256, cpus=0.5, network="host")
+with chosen_target([sys.argv[1]], options=options).running() as server:
+    ask(server)
+    time.sleep(1000)
+"""
+
+
 def test_no_container_outlives_a_client_that_is_killed(model: Path) -> None:
-    script = (
-        "import sys, time; from pathlib import Path; "
-        "from prumo_endpoint.targets import TargetOptions, chosen_target; "
-        "from support.serverless_client import ask\n"
-        "model = Path(sys.argv[2])\n"
-        "options = TargetOptions(model=model, memory_mb=256, cpus=0.5, network='host')\n"
-        "with chosen_target([sys.argv[1]], options=options).running() as server:\n"
-        "    ask(server); time.sleep(1000)\n"
-    )
-    client = subprocess.Popen(
-        [sys.executable, "-c", script, f"serverless://{IMAGE}", str(model)],
-        env={**os.environ, "PYTHONPATH": str(SUPPORT.parent)},
-    )
+    client = subprocess.Popen(_client(model), env=_client_environment())
     wait_until(_containers)
 
     client.kill()
     client.wait()
 
     wait_until(lambda: not _containers())
+
+
+def test_no_container_outlives_a_run_that_its_guard_ends(model: Path, tmp_path: Path) -> None:
+    order = Order(_client(model), str(tmp_path), _client_environment(), str(tmp_path / "log"))
+    with GuardedProcess(order):
+        wait_until(_containers)
+
+    assert _containers() == []
 
 
 def test_a_container_that_starts_at_once_can_be_limited_too(model: Path) -> None:
@@ -158,6 +167,14 @@ def test_a_container_that_starts_at_once_can_be_limited_too(model: Path) -> None
         limits = _inspected(container)["HostConfig"]
 
     assert limits["CpuQuota"] / limits["CpuPeriod"] == pytest.approx(0.5)
+
+
+def _client(model: Path) -> list[str]:
+    return [sys.executable, "-c", CLIENT, f"serverless://{IMAGE}", str(model)]
+
+
+def _client_environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SUPPORT.parent)}
 
 
 def _containers() -> list[str]:

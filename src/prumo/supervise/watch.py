@@ -21,6 +21,7 @@ from pathlib import Path
 
 from prumo.machine.cgroup import remove_groups
 from prumo.machine.kernel import (
+    cleans_up,
     descendants,
     kill_own_descendants,
     living_descendants,
@@ -248,7 +249,8 @@ class Watch:
             self._cause = "memory"
             self._kill_at = now
         if now >= self._kill_at:
-            signal_all(living_descendants(os.getpid()), signal.SIGKILL)
+            alive = living_descendants(os.getpid())
+            signal_all([pid for pid in alive if not cleans_up(pid)], signal.SIGKILL)
 
     def _exceeds_memory(self) -> bool:
         cap = self._order.memory_bytes

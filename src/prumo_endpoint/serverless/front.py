@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError
+from prumo.machine.kernel import CLEANUP_VARIABLE
 from prumo_endpoint.exchange import LOCAL_HOST
 from prumo_endpoint.serverless import (
     BOOT_ID_HEADER,
@@ -311,6 +313,10 @@ async def _serve(settings: Settings, workers: Workers, orders: asyncio.StreamRea
 async def main() -> None:
     """Read the settings, serve, and leave nothing behind."""
     loop, orders = asyncio.get_running_loop(), asyncio.StreamReader()
+    # Who stops a whole tree of processes by SIGTERM stops Prumo too; the pipe says when.
+    loop.add_signal_handler(signal.SIGTERM, lambda: None)
+    # Of the front alone: what it starts is not to be spared.
+    del os.environ[CLEANUP_VARIABLE]
     await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(orders), os.fdopen(0, "rb", buffering=0)
     )

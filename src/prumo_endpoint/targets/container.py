@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -15,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prumo.errors import InputError, UnavailableError
-from prumo.machine.kernel import descendants
+from prumo.machine.kernel import CLEANUP_VARIABLE, descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
 from prumo_endpoint.resources import UNLIMITED, Resources
 from prumo_endpoint.targets import NO_OPTIONS, PORT, Server, Target, TargetOptions, port_environment
@@ -167,7 +168,8 @@ def _source(model: Path) -> str:
 def removed_afterwards(name: str) -> Iterator[None]:
     """Have a small process wait for the end of this one, so that no container outlives it."""
     with subprocess.Popen(
-        ["/bin/sh", "-c", f'read -r _; exec {PROGRAM} rm --force --volumes "$0"', name],
+        ["/bin/sh", "-c", f"trap '' TERM; read -r _; exec {PROGRAM} rm --force --volumes $0", name],
+        env={**os.environ, CLEANUP_VARIABLE: "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from prumo.errors import InputError, UnavailableError
+from prumo.machine.kernel import CLEANUP_VARIABLE
 from prumo_endpoint.exchange import LOCAL_HOST, Address
 from prumo_endpoint.resources import proportional_cpus
 from prumo_endpoint.serverless import (
@@ -157,6 +159,7 @@ def _front() -> Iterator[_Control]:
             stderr=log,
             text=True,
             start_new_session=True,
+            env={**os.environ, CLEANUP_VARIABLE: "1"},
         ) as process,
     ):
         # Leaving the block closes the pipes, as the end of this process would, and waits.
