@@ -23,9 +23,10 @@ from prumo_endpoint import resources
 from prumo_endpoint.check import examine
 from prumo_endpoint.resources import Resources, proportional_cpus
 from prumo_endpoint.rule import KINDS, Verdict
+from prumo_endpoint.serverless import STOP_IDLE
 from prumo_endpoint.targets import TargetOptions, chosen_target
 from prumo_endpoint.targets.process import ProcessTarget
-from prumo_endpoint.targets.serverless import ServerlessTarget
+from prumo_endpoint.targets.serverless import ServerlessTarget, _Instances
 from support.model_packages import write_colour_package
 from support.serverless_client import BODY, ask, endpoint, front, groups, wait_until
 
@@ -295,6 +296,22 @@ def test_nothing_outlives_a_client_that_is_killed(
 
     wait_until(lambda: not [process for process in started if process.is_running()])
     wait_until(lambda: not groups(leader.pid))
+
+
+def test_a_client_that_ends_does_not_wait_for_an_instance_that_does_not() -> None:
+    stubborn = (*SMALL_SERVER, "--fault", "ignored SIGTERM")
+    with endpoint(*stubborn, stop_seconds=1000.0).running() as server:
+        assert isinstance(server.instances, _Instances)
+        assert ask(server).status == 200
+        # As a client that is killed before it has the reply.
+        order = server.instances._control._process.stdin
+        assert order is not None
+        order.write(f"{STOP_IDLE}\n")
+        order.flush()
+        wait_until(lambda: ask(server).is_cold)
+        pid = front().pid
+
+    assert groups(pid) == []
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])

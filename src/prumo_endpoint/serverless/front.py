@@ -255,14 +255,18 @@ class Front:
         return next(ready, None)
 
     async def _ping(self, call: _Call, instance: Instance) -> None:
-        def done(result: Response | Failure) -> None:
+        def answer(result: Response | Failure) -> None:
             response = result.response() if isinstance(result, Failure) else result
             call.client.answer(response, _headers(call, instance))
+
+        def done(result: Response | Failure) -> None:
+            connection.close()
+            answer(result)
 
         try:
             connection = await self._connected(instance)
         except OSError as error:
-            done(Failure(NO_ANSWER, str(error)))
+            answer(Failure(NO_ANSWER, str(error)))
         else:
             self._exchange(connection, call.request, done)
 
@@ -301,9 +305,13 @@ async def _serve(settings: Settings, workers: Workers, orders: asyncio.StreamRea
     )
     _report({"port": server.sockets[0].getsockname()[1]})
     try:
-        while order := (await orders.readline()).decode().strip():
+        line = asyncio.create_task(orders.readline())
+        while order := (await line).decode().strip():
+            line = asyncio.create_task(orders.readline())
             if order == STOP_IDLE:
-                await front.stop_idle()
+                stopped = asyncio.create_task(front.stop_idle())
+                # Prumo waits for each reply: a line before that is the end of the pipe.
+                await asyncio.wait((stopped, line), return_when=asyncio.FIRST_COMPLETED)
             _report({"boots": [asdict(boot) for boot in front.boots()]} if order == BOOTS else {})
     finally:
         server.close()
