@@ -70,8 +70,8 @@ def judged(null: Pairs, working: Pairs) -> int:
     ratio = median(through / direct for direct, through in working)
     print(
         f"the front of a serverless endpoint adds {1e6 * added:.0f} µs to a null server's "
-        f"{1e6 * direct:.0f} µs; with {1000 * WORK_SECONDS:g} ms of work a request takes {ratio:.3f} "
-        f"times as long as without it (limit {LIMIT})"
+        f"{1e6 * direct:.0f} µs; with {1000 * WORK_SECONDS:g} ms of work a request takes "
+        f"{ratio:.3f} times as long as without it (limit {LIMIT})"
     )
     return int(ratio > LIMIT)
 
