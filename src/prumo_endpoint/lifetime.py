@@ -213,9 +213,7 @@ def serve(case: Case) -> Outcome:
 def port(case: Case) -> Outcome:
     """The server listens where it is expected."""
     if case.server.instances is not None:
-        if case.start is not None and case.start.is_ready:
-            return kept(f"an instance listens at the port that {PORT_VARIABLE} names")
-        return not_checked("no instance became ready")
+        return _port_of_instance(case)
     expected = case.server.port
     named = f"port {expected}"
     if expected != PORT:
@@ -232,6 +230,12 @@ def port(case: Case) -> Outcome:
     if case.start.elsewhere is not None:
         return broken(f"answers at port {case.start.elsewhere.port} and not at {named}")
     return not_checked("nothing answers at any port that was seen")
+
+
+def _port_of_instance(case: Case) -> Outcome:
+    if case.start is not None and case.start.is_ready:
+        return kept(f"an instance listens at the port that {PORT_VARIABLE} names")
+    return not_checked("no instance became ready")
 
 
 @rule(
@@ -273,10 +277,9 @@ def start_up(case: Case) -> Outcome:
 def entry_point(case: Case) -> Outcome:
     """SIGTERM reaches the server in its container."""
     stop = case.stop
-    if case.server.instances is not None:
-        return not_checked(ON_DEMAND)
     if not case.server.is_container:
-        return not_checked("there is no container; give an image to have this checked")
+        missing = "there is no container; give an image to have this checked"
+        return not_checked(missing if case.server.instances is None else ON_DEMAND)
     if stop is None or stop.ended_before:
         return not_checked("the container had ended before SIGTERM could be sent")
     if stop.ending:
