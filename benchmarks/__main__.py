@@ -10,6 +10,7 @@ from benchmarks import (
     report_page,
     retina_preparation,
     sampler_cost,
+    serverless_front,
     startup,
     tfrecord,
     training_overhead,
@@ -29,6 +30,7 @@ if __name__ == "__main__":
                 tfrecord.main(),
                 training_overhead.main(),
                 comparison.main(),
+                serverless_front.main(),
             ]
         )
     )

@@ -16,6 +16,7 @@ from benchmarks import (
     retina_fundus,
     retina_preparation,
     retina_quality,
+    serverless_front,
     tfrecord,
     training_overhead,
 )
@@ -96,6 +97,25 @@ def test_a_writer_of_records_that_is_slower_than_tensorflows_fails(
     theirs: float, code: int
 ) -> None:
     assert tfrecord.judged([(9.0, 1.0), (theirs, 1.0), (0.1, 1.0)]) == code
+
+
+@pytest.mark.parametrize(("through", "code"), [(0.0109, 0), (0.0111, 1)])
+def test_a_front_that_takes_too_much_of_a_request_fails(through: float, code: int) -> None:
+    working = [(0.01, 0.09), (0.01, through), (0.01, 0.01)]
+
+    assert serverless_front.judged([(3e-5, 9e-4)], working) == code
+
+
+@pytest.mark.root
+def test_a_front_is_measured_against_the_server_behind_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(serverless_front, "TURNS", 1)
+    monkeypatch.setattr(serverless_front, "REQUESTS", {0.0: 20, 0.01: 5})
+
+    serverless_front.main()
+
+    assert "times as long as without it" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,14 @@ from rich.text import Text
 
 from prumo.errors import InputError
 from prumo.supervise.interruption import sigterm_as_interrupt
-from prumo_endpoint.lifetime import START_RULES, STOP_RULES, Start, watch_start, watch_stop
+from prumo_endpoint.lifetime import (
+    START_RULES,
+    STOP_RULES,
+    Start,
+    watch_cold_start,
+    watch_start,
+    watch_stop,
+)
 from prumo_endpoint.request_rules import REQUEST_RULES
 from prumo_endpoint.rule import Case, Verdict, undecided
 
@@ -73,6 +80,9 @@ def examine(target: Target, body: Body, limits: Limits, progress: Progress) -> E
 
 
 def _started(server: Server, body: Body, limits: Limits, progress: Progress) -> Start | None:
+    if server.instances is not None:
+        progress.show("waiting for a cold start")
+        return watch_cold_start(server, server.instances, body, limits)
     if server.process is None:
         return None
     if server.process.start_error:

@@ -19,15 +19,16 @@ from prumo_endpoint.rule import (
     not_checked,
     rule,
 )
-from prumo_endpoint.targets import PORT, PORT_VARIABLE
+from prumo_endpoint.targets import PORT, PORT_VARIABLE, START_TIMEOUT
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo_endpoint.bodies import Body
     from prumo_endpoint.exchange import Address, Exchange
-    from prumo_endpoint.targets import Server, ServerProcess
+    from prumo_endpoint.targets import Instances, Server, ServerProcess
 
 NOT_OURS = "it ran already, and Prumo ends only what it started"
+ON_DEMAND = "its instances start on demand; give the command or image itself to have this checked"
 SHELLS = {"sh", "ash", "bash", "busybox", "dash", "ksh", "zsh"}
 _POLL_SECONDS = 0.05
 # A server that supports this header thereby confirms that it has begun with the request.
@@ -83,6 +84,18 @@ def watch_start(
                 ping, elsewhere=elsewhere, ending=ending, last_output=process.last_output()
             )
         time.sleep(_POLL_SECONDS)
+
+
+def watch_cold_start(server: Server, instances: Instances, body: Body, limits: Limits) -> Start:
+    """Have a request start an instance, then send an invocation immediately."""
+    ping = exchange(server.address, PING, limits.start_seconds)
+    boots = instances.boots()
+    if ping.status == HEALTHY:
+        seconds = boots[-1].cold_start_seconds if boots else None
+        first = exchange(server.address, body.request(), limits.invocation_seconds)
+        return Start(ping, ping.seconds if seconds is None else seconds, first)
+    ending = boots[-1].failure_message if boots and boots[-1].failure != START_TIMEOUT else None
+    return Start(ping, ending=ending or None)
 
 
 class _OtherPort:
@@ -199,6 +212,8 @@ def serve(case: Case) -> Outcome:
 )
 def port(case: Case) -> Outcome:
     """The server listens where it is expected."""
+    if case.server.instances is not None:
+        return _port_of_instance(case)
     expected = case.server.port
     named = f"port {expected}"
     if expected != PORT:
@@ -215,6 +230,12 @@ def port(case: Case) -> Outcome:
     if case.start.elsewhere is not None:
         return broken(f"answers at port {case.start.elsewhere.port} and not at {named}")
     return not_checked("nothing answers at any port that was seen")
+
+
+def _port_of_instance(case: Case) -> Outcome:
+    if case.start is not None and case.start.is_ready:
+        return kept(f"an instance listens at the port that {PORT_VARIABLE} names")
+    return not_checked("no instance became ready")
 
 
 @rule(
@@ -257,7 +278,8 @@ def entry_point(case: Case) -> Outcome:
     """SIGTERM reaches the server in its container."""
     stop = case.stop
     if not case.server.is_container:
-        return not_checked("there is no container; give an image to have this checked")
+        missing = "there is no container; give an image to have this checked"
+        return not_checked(missing if case.server.instances is None else ON_DEMAND)
     if stop is None or stop.ended_before:
         return not_checked("the container had ended before SIGTERM could be sent")
     if stop.ending:
@@ -282,7 +304,7 @@ def stop_in_time(case: Case) -> Outcome:
     """The server ends in time after SIGTERM."""
     stop = case.stop
     if stop is None:
-        return not_checked(NOT_OURS)
+        return not_checked(NOT_OURS if case.server.instances is None else ON_DEMAND)
     if stop.ended_before:
         return not_checked(f"it {stop.ended_before} before SIGTERM could be sent")
     seconds = Quantity(stop.seconds, "s")
@@ -304,7 +326,7 @@ def requests_in_flight(case: Case) -> Outcome:
     """The server loses no request when it is stopped."""
     stop = case.stop
     if stop is None:
-        return not_checked(NOT_OURS)
+        return not_checked(NOT_OURS if case.server.instances is None else ON_DEMAND)
     if stop.ended_before:
         return not_checked(f"it {stop.ended_before} before SIGTERM could be sent")
     lost = [answer for answer in stop.answers if not answer.succeeded]

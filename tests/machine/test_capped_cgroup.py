@@ -19,6 +19,16 @@ MIB = 1024**2
 HUNGRY = "import sys; sys.stdin.read(); held = b'x' * (256 << 20); print('survived')"
 
 
+BUSY = """
+import sys, time
+sys.stdin.read()
+begin, used = time.perf_counter(), time.process_time()
+while time.perf_counter() < begin + 1:
+    pass
+print((time.process_time() - used) / (time.perf_counter() - begin))
+"""
+
+
 def put(pid: int, group: CappedCgroup) -> None:
     for file in group.join_files:
         Path(file).write_text(str(pid))
@@ -91,6 +101,44 @@ def test_leaving_the_block_ends_what_is_in_the_group_and_removes_it() -> None:
     assert not any(Path(file).exists() for file in group.join_files)
 
 
+@pytest.mark.root
+def test_a_busy_process_gets_its_share_of_the_processors() -> None:
+    shares = {}
+    # So small that it gets them also beside other busy processes.
+    for cpus in (0.05, 0.2):
+        with capped_cgroup("busy", None, cpus) as group:
+            if group.missing:
+                pytest.skip(group.missing)
+            process = subprocess.Popen(
+                [sys.executable, "-c", BUSY], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+            put(process.pid, group)
+            output, _ = process.communicate()
+            shares[cpus] = float(output)
+    assert all(0 < share < 1.5 * cpus for cpus, share in shares.items())
+    assert shares[0.05] < 0.75 * shares[0.2]
+
+
+@pytest.mark.root
+def test_memory_and_processors_are_limited_together_wherever_their_groups_are() -> None:
+    with capped_cgroup("both", 64 * MIB, 0.5) as group:
+        if group.missing:
+            pytest.skip(group.missing)
+        process = subprocess.Popen(["sleep", "600"])
+        put(process.pid, group)
+        inside = Path(f"/proc/{process.pid}")
+        memory, cpu = own_cgroup("memory", inside), own_cgroup("cpu", inside)
+        assert memory is not None
+        assert cpu is not None
+        limit = memory.memory_limit()
+        assert limit is not None
+        assert limit.limit_bytes == 64 * MIB
+        assert cpu.quota_cores() == pytest.approx(0.5)
+        assert group.processes() == [process.pid]
+    assert process.wait() == -signal.SIGKILL
+    assert not any(Path(file).exists() for file in group.join_files)
+
+
 def test_without_a_cap_there_is_no_group() -> None:
     with capped_cgroup("block", None) as group:
         assert group.missing == "no memory cap was asked for"
@@ -128,6 +176,38 @@ def test_a_group_of_version_2_is_capped_without_swap(
     assert (tree.own / "cgroup.subtree_control").read_text() == "+memory"
     assert (folder / "memory.max").read_text().startswith(str(64 * MIB))
     assert (folder / "memory.swap.max").read_text().startswith("0")
+
+
+def test_one_group_of_version_2_limits_memory_and_processors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = UnifiedTree(tmp_path, monkeypatch)
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tree.process, cpus=1.5)
+    folder = tree.own / f"prumo-C01-r1-{os.getpid()}"
+    assert group.missing == ""
+    assert group.join_files == (str(folder / "cgroup.procs"),)
+    assert (tree.own / "cgroup.subtree_control").read_text() == "+memory +cpu"
+    assert (folder / "memory.max").read_text().startswith(str(64 * MIB))
+    assert (folder / "cpu.max").read_text() == "30000 20000"
+
+
+def test_a_group_that_cannot_have_all_limits_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "cgroup").write_text("3:memory:/\n2:cpu:/\n")
+    (tmp_path / "mountinfo").write_text(
+        f"1 1 0:1 / {tmp_path}/memory rw - cgroup cgroup rw,memory\n"
+        f"2 1 0:2 / {tmp_path}/cpu rw - cgroup cgroup rw,cpu\n"
+    )
+    (tmp_path / "memory").mkdir()
+    group = create_capped_cgroup("C01-r1", 64 * MIB, tmp_path, cpus=0.5)
+    assert (
+        group.missing
+        == f"cannot make a control group in {tmp_path}/memory: No such file or directory"
+    )
+    assert list((tmp_path / "memory").iterdir()) == []
+    (tmp_path / "cgroup").write_text("3:memory:/\n")
+    (tmp_path / "mountinfo").write_text("")
+    group = create_capped_cgroup("C01-r1", None, tmp_path, cpus=0.5)
+    assert group.missing == "this machine has no cpu control group"
 
 
 def test_a_group_of_version_2_counts_kills_and_holds_processes(

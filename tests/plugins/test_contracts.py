@@ -32,6 +32,7 @@ from prumo.plugins import (
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.targets import Boot, Server, Target, TargetOptions
 from prumo_endpoint.targets.process import ProcessTarget
+from prumo_endpoint.targets.serverless import ServerlessTarget
 from prumo_endpoint.targets.url import UrlTarget
 from support import price_lists
 from support.endpoint_server import served
@@ -162,6 +163,15 @@ class TestTargetProcess(testing.TargetContract):
 
     def target(self) -> Target:
         return ProcessTarget.from_words([sys.executable, "-SE", str(SERVER)])
+
+
+@pytest.mark.root
+class TestTargetServerless(testing.TargetContract):
+    kind = ServerlessTarget
+
+    def target(self) -> Target:
+        words = [sys.executable, "-SE", str(SERVER)]
+        return ServerlessTarget.from_words(words, TargetOptions(memory_mb=256, cpus=1.0))
 
 
 class TestTargetUrl(testing.TargetContract):

@@ -61,6 +61,39 @@ def gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_a_process_that_cleans_up_is_given_the_time_for_it(
+    tmp_path: Path, is_stopped: bool
+) -> None:
+    cleaner = "trap '' TERM; echo $$ > cleaner; read -r _; sleep 0.2; echo done > cleaned"
+    script = (
+        "import os, subprocess, sys, time; "
+        "subprocess.Popen(['sh', '-c', sys.argv[1]], stdin=subprocess.PIPE, "
+        "env={**os.environ, 'PRUMO_CLEANUP': '1'}); time.sleep(1000)"
+    )
+    with GuardedProcess(order([sys.executable, "-c", script, cleaner], tmp_path)) as process:
+        pid = pid_in(tmp_path / "cleaner")
+        if is_stopped:
+            process.stop()
+            ending = wait_for(process)
+            assert (ending.cause, ending.left_behind) == ("stopped", 0)
+    assert gone(pid)
+    assert (tmp_path / "cleaned").exists()
+
+
+def test_a_guard_can_wait_for_its_order(tmp_path: Path) -> None:
+    with GuardedProcess() as process:
+        assert process.wait(0) is None
+        process.begin(order(shell("exit 3"), tmp_path))
+        assert wait_for(process).exit_code == 3
+
+
+def test_a_guard_without_an_order_ends_with_its_block() -> None:
+    with GuardedProcess() as process:
+        pass
+    assert gone(process.guard_pid)
+
+
 def test_exit_code_and_output_are_kept(tmp_path: Path) -> None:
     ending = ending_of(shell("echo out; echo err >&2; exit 3"), tmp_path)
     assert (ending.exit_code, ending.signal, ending.cause) == (3, None, None)

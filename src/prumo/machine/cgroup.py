@@ -2,7 +2,7 @@
 
 `own_cgroup` finds the group of this process for a controller, with `memory_limit` and `quota_cores`
 reading the tightest limit from there upwards. `capped_cgroup` makes a group for one run: a memory
-cap that swap cannot defeat, and an end for every process in it.
+cap that swap cannot defeat, a share of the processors, and an end for every process in it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +20,9 @@ from typing import NamedTuple
 from prumo.machine.kernel import PROC, read_field, read_text, signal_all
 
 PROCESSES_FILE = "cgroup.procs"
+# The kernel's default, 0.1 s, would let short work run without a limit.
+_CPU_PERIOD_US = 20_000
+_SMALLEST_QUOTA_US = 1000
 # Version 1 writes "no limit" as the largest multiple of the page size below 2**63.
 _UNLIMITED_BYTES = 2**60
 _PATIENCE_SECONDS = 5.0
@@ -46,6 +49,22 @@ _NAMES = {
     ),
     2: _Names("memory.max", "memory.swap.max", "memory.current", "inactive_file", "memory.events"),
 }
+
+
+class CpuQuota(NamedTuple):
+    """A limit of processor time as the kernel takes it: so much in every period."""
+
+    quota_us: int
+    period_us: int
+
+
+def cpu_quota(cpus: float) -> CpuQuota:
+    """The quota for a number of processors, which may be broken.
+
+    >>> cpu_quota(1.5)
+    CpuQuota(quota_us=30000, period_us=20000)
+    """
+    return CpuQuota(max(_SMALLEST_QUOTA_US, round(cpus * _CPU_PERIOD_US)), _CPU_PERIOD_US)
 
 
 @dataclass(frozen=True)
@@ -127,29 +146,33 @@ def memory_limit(process: Path = PROC / "self") -> MemoryLimit | None:
 
 
 class CappedCgroup:
-    """The control group of one run, or the absence of one: then it holds and counts nothing."""
+    """The control groups of one run, or the absence of any: then it holds and counts nothing.
 
-    def __init__(self, group: Cgroup | None, missing: str = "") -> None:
-        self._group = group
+    There is one group, or with version 1 one for memory and another for processor time.
+    """
+
+    def __init__(self, groups: Sequence[Cgroup] = (), missing: str = "") -> None:
+        self._groups = tuple(groups)
         self.missing = missing
         """Why there is no cap; empty when the cap is in force."""
 
     @property
     def join_files(self) -> tuple[str, ...]:
-        """Where a process writes its number to be in the group, with all that it starts."""
-        return (str(self._group.folder / PROCESSES_FILE),) if self._group else ()
+        """Where a process writes its number to be in the groups, with all that it starts."""
+        return tuple(str(group.folder / PROCESSES_FILE) for group in self._groups)
 
     def oom_kills(self) -> int:
         """How many processes of the group the kernel killed for lack of memory."""
-        if self._group is None:
-            return 0
-        return read_field(self._group.folder / _NAMES[self._group.version].events, "oom_kill")
+        return sum(
+            read_field(group.folder / _NAMES[group.version].events, "oom_kill")
+            for group in self._groups
+        )
 
     def processes(self) -> list[int]:
         """The processes in the group now."""
-        if self._group is None:
+        if not self._groups:
             return []
-        pids = (read_text(self._group.folder / PROCESSES_FILE) or "").split()
+        pids = (read_text(self._groups[0].folder / PROCESSES_FILE) or "").split()
         # The kernel writes 0 for a process of another namespace, and kill(0) would hit ourselves.
         return [int(pid) for pid in pids if pid != "0"]
 
@@ -164,26 +187,24 @@ class CappedCgroup:
 
     def remove(self) -> bool:
         """Remove the empty group; True when it is gone."""
-        if self._group is None:
-            return True
-        for _ in _tries():
-            try:
-                self._group.folder.rmdir()
-            except FileNotFoundError:
-                return True
-            except OSError:
-                continue
-            return True
-        return False
+        return remove_groups(self.join_files)
+
+
+def remove_groups(join_files: Sequence[str]) -> bool:
+    """Remove the empty groups of `CappedCgroup.join_files`; True when all are gone."""
+    gone = [_removed(Path(file).parent) for file in join_files]
+    return all(gone)
 
 
 @contextlib.contextmanager
-def capped_cgroup(name: str, memory_bytes: int | None) -> Iterator[CappedCgroup]:
+def capped_cgroup(
+    name: str, memory_bytes: int | None, cpus: float | None = None
+) -> Iterator[CappedCgroup]:
     """A group for the time of a block, or none where no cap is asked for; removed afterwards."""
-    if memory_bytes is None:
-        yield CappedCgroup(None, "no memory cap was asked for")
+    if memory_bytes is None and cpus is None:
+        yield CappedCgroup(missing="no memory cap was asked for")
         return
-    group = create_capped_cgroup(name, memory_bytes)
+    group = create_capped_cgroup(name, memory_bytes, cpus=cpus)
     try:
         yield group
     finally:
@@ -192,21 +213,36 @@ def capped_cgroup(name: str, memory_bytes: int | None) -> Iterator[CappedCgroup]
 
 
 def create_capped_cgroup(
-    name: str, memory_bytes: int, process: Path = PROC / "self"
+    name: str,
+    memory_bytes: int | None,
+    process: Path = PROC / "self",
+    *,
+    cpus: float | None = None,
 ) -> CappedCgroup:
-    """Make a group that holds a run to `memory_bytes`, or say why this machine cannot."""
-    own = own_cgroup("memory", process)
-    if own is None:
-        return CappedCgroup(None, "this machine has no memory control group")
-    reason = ""
-    for parent in _parents(own):
-        # The process number keeps two controllers on one machine apart.
-        folder = parent.folder / f"prumo-{name}-{os.getpid()}"
-        try:
-            return CappedCgroup(_make(parent, folder, memory_bytes))
-        except OSError as error:
-            reason = reason or f"cannot make a control group in {parent.folder}: {error.strerror}"
-    return CappedCgroup(None, reason)
+    """Make a group that holds a run to its limits, or say why this machine cannot.
+
+    Args:
+        name: part of the group's name; another group of this process must not have it.
+        memory_bytes: the most memory of all processes together, swap included.
+        process: the folder of a process in /proc, below whose group the new one is made.
+        cpus: processor time per time: 0.5 is half of one processor.
+    """
+    limits = {"memory": memory_bytes, "cpu": cpus}
+    wanted = {controller: limit for controller, limit in limits.items() if limit is not None}
+    places: dict[Cgroup, dict[str, float]] = {}
+    for controller, limit in wanted.items():
+        own = own_cgroup(controller, process)
+        if own is None:
+            return CappedCgroup(missing=f"this machine has no {controller} control group")
+        places.setdefault(own, {})[controller] = limit
+    made: list[Cgroup] = []
+    for own, here in places.items():
+        group = _made_near(own, name, here)
+        if isinstance(group, str):
+            CappedCgroup(made).remove()
+            return CappedCgroup(missing=group)
+        made.append(group)
+    return CappedCgroup(made)
 
 
 def _own_group(groups: str, controller: str) -> tuple[int, str]:
@@ -243,23 +279,66 @@ def _parents(own: Cgroup) -> Iterator[Cgroup]:
         yield above
 
 
-def _make(parent: Cgroup, folder: Path, memory_bytes: int) -> Cgroup:
-    names = _NAMES[parent.version]
+def _made_near(own: Cgroup, name: str, limits: Mapping[str, float]) -> Cgroup | str:
+    """A group below the own one or, in version 2, beside it; or why there can be none."""
+    reason = ""
+    for parent in _parents(own):
+        # The process number keeps two controllers on one machine apart.
+        folder = parent.folder / f"prumo-{name}-{os.getpid()}"
+        try:
+            return _make(parent, folder, limits)
+        except OSError as error:
+            reason = reason or f"cannot make a control group in {parent.folder}: {error.strerror}"
+    return reason
+
+
+def _make(parent: Cgroup, folder: Path, limits: Mapping[str, float]) -> Cgroup:
     if parent.version != 1:
-        _write(parent.folder / "cgroup.subtree_control", "+memory")
+        _write(parent.folder / "cgroup.subtree_control", " ".join(f"+{each}" for each in limits))
     # An empty group may be left by an ended controller that had our process number.
     with contextlib.suppress(FileNotFoundError):
         folder.rmdir()
     folder.mkdir()
+    group = Cgroup(parent.version, folder, parent.mount)
     try:
-        _write(folder / names.limit, memory_bytes)
-        if (folder / names.swap_limit).exists():
-            # Version 1 counts memory and swap together, version 2 swap alone.
-            _write(folder / names.swap_limit, memory_bytes if parent.version == 1 else 0)
+        if "memory" in limits:
+            _limit_memory(group, int(limits["memory"]))
+        if "cpu" in limits:
+            _limit_cpus(group, limits["cpu"])
     except OSError:
         folder.rmdir()
         raise
-    return Cgroup(parent.version, folder, parent.mount)
+    return group
+
+
+def _limit_memory(group: Cgroup, memory_bytes: int) -> None:
+    names = _NAMES[group.version]
+    _write(group.folder / names.limit, memory_bytes)
+    swap = group.folder / names.swap_limit
+    if swap.exists():
+        # Version 1 counts memory and swap together, version 2 swap alone.
+        _write(swap, memory_bytes if group.version == 1 else 0)
+
+
+def _limit_cpus(group: Cgroup, cpus: float) -> None:
+    quota, period = cpu_quota(cpus)
+    if group.version == 1:
+        _write(group.folder / "cpu.cfs_period_us", period)
+        _write(group.folder / "cpu.cfs_quota_us", quota)
+    else:
+        _write(group.folder / "cpu.max", f"{quota} {period}")
+
+
+def _removed(folder: Path) -> bool:
+    for _ in _tries():
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return True
+        except OSError:
+            continue
+        return True
+    return False
 
 
 def _write(path: Path, value: int | str) -> None:

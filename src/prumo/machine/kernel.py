@@ -84,8 +84,11 @@ def parse_pressure(text: str) -> Pressure:
     return Pressure(float(fields["avg10"]), int(fields["total"]) / 1e6)
 
 
+CLEANUP_VARIABLE = "PRUMO_CLEANUP"
+"""Processes that have it in their environment clean up after others, so they are killed last."""
 _MOST_BYTES = 65536
 _PATIENCE_SECONDS = 10.0
+_CLEANUP_SECONDS = 5.0
 
 
 def descendants(pid: int) -> list[int]:
@@ -122,12 +125,16 @@ def signal_all(pids: list[int], number: signal.Signals) -> None:
 def kill_own_descendants() -> list[int]:
     """Kill and reap everything below this process; who was still alive.
 
-    A process of another user (started by `sudo`, say) cannot be killed and is left after a while.
+    Those that clean up after others are given a while to end by themselves. A process of another
+    user (started by `sudo`, say) cannot be killed and is left after a while.
     """
     killed: dict[int, None] = {}
-    give_up = time.monotonic() + _PATIENCE_SECONDS
+    began = time.monotonic()
+    give_up = began + _PATIENCE_SECONDS
     while True:
         alive = living_descendants(os.getpid())
+        if time.monotonic() < began + _CLEANUP_SECONDS:
+            alive = [pid for pid in alive if not cleans_up(pid)]
         killed.update(dict.fromkeys(alive))
         signal_all(alive, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
@@ -147,6 +154,14 @@ def has_ended(pid: int) -> bool:
     except OSError:
         return True
     return state in {b"Z", b"X"}
+
+
+def cleans_up(pid: int) -> bool:
+    """Whether a process says that it cleans up after others, and ends when they have ended."""
+    try:
+        return f"{CLEANUP_VARIABLE}=1".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+    except OSError:
+        return False
 
 
 def resident_bytes(pid: int) -> int:

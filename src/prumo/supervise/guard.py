@@ -12,6 +12,9 @@ from dataclasses import asdict, dataclass
 from typing import Self
 
 KEPT_LOG_BYTES = 32 * 1024 * 1024
+ANNOUNCED = "--announced"
+READY = b"ready\n"
+"""What a guard with that argument reports when it waits for its order."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,16 @@ class Ending:
 
 
 class GuardedProcess:
-    """A command under a guard. Leaving the `with` block ends it, whatever happened."""
+    """A command under a guard. Leaving the `with` block ends it, whatever happened.
 
-    def __init__(self, order: Order) -> None:
+    Without an order the guard starts, and then waits for `begin`: the command starts without the
+    time that a guard itself takes to start.
+    """
+
+    def __init__(self, order: Order | None = None) -> None:
+        announced = [ANNOUNCED] if order is None else []
         self._guard = subprocess.Popen(
-            [sys.executable, "-P", "-m", "prumo.supervise.watch"],
+            [sys.executable, "-P", "-m", "prumo.supervise.watch", *announced],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -69,12 +77,19 @@ class GuardedProcess:
         self._input, self._output = self._guard.stdin, self._guard.stdout
         self._report = b""
         self.ending: Ending | None = None
-        self._send(json.dumps(asdict(order)))
+        if order is None:
+            os.read(self._output.fileno(), len(READY))
+        else:
+            self.begin(order)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the command and everything below it at once, and wait until that is done."""
         self._input.close()
         self._output.close()
         self._guard.wait()
@@ -83,6 +98,10 @@ class GuardedProcess:
     def guard_pid(self) -> int:
         """The guard's process number: the command's whole tree hangs below it."""
         return self._guard.pid
+
+    def begin(self, order: Order) -> None:
+        """Start the command; only once."""
+        self._send(json.dumps(asdict(order)))
 
     def wait(self, seconds: float, *, wake: int | None = None) -> Ending | None:
         """Wait for the end, at most so long, or until `wake` can be read."""

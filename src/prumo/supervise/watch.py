@@ -19,14 +19,16 @@ from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 
+from prumo.machine.cgroup import remove_groups
 from prumo.machine.kernel import (
+    cleans_up,
     descendants,
     kill_own_descendants,
     living_descendants,
     resident_bytes,
     signal_all,
 )
-from prumo.supervise.guard import Ending, Order
+from prumo.supervise.guard import ANNOUNCED, READY, Ending, Order
 from prumo.supervise.parent_death import die_with_parent
 
 CONTROLLER = 0
@@ -39,6 +41,8 @@ CHUNK_BYTES = 65536
 def main() -> None:
     """Read the order, run it to its end, report how it went; leave nothing running."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if ANNOUNCED in sys.argv:
+        os.write(REPORT, READY)
     # Unbuffered: what comes after the first line belongs to the watch.
     with os.fdopen(CONTROLLER, "rb", buffering=0, closefd=False) as controller:
         line = controller.readline()
@@ -222,8 +226,10 @@ class Watch:
     def _obey(self) -> None:
         words = os.read(self._controller, 512).split()
         if not words:
-            # Prumo is gone: nobody reads a report, and all processes are to be ended.
+            # Prumo is gone: nobody reads a report, all processes are to be ended, and nobody else
+            # removes their control groups.
             kill_own_descendants()
+            remove_groups(self._order.join)
             os._exit(0)
         self._stop("stopped")
         if b"kill" in words:
@@ -245,7 +251,8 @@ class Watch:
             if held > cap:
                 self._cause, self._kill_at = "memory", now
         if now >= self._kill_at:
-            signal_all(living_descendants(os.getpid()), signal.SIGKILL)
+            alive = living_descendants(os.getpid())
+            signal_all([pid for pid in alive if not cleans_up(pid)], signal.SIGKILL)
 
     def _reap(self, main_pid: int) -> int | None:
         """Take note of ended processes; the command's exit status once it is among them."""

@@ -19,7 +19,16 @@ from prumo.plugins import PRICE_SOURCES
 from prumo.testing.require import derives_from, refusal, require
 
 BASE = "prumo_endpoint.targets.Target"
-OPTIONS = {"port", "model", "memory_mb", "network"}
+OPTIONS = {
+    "port",
+    "model",
+    "memory_mb",
+    "network",
+    "cpus",
+    "cpus_per_gb",
+    "idle_seconds",
+    "max_concurrency",
+}
 NO_OPTIONS = SimpleNamespace(**dict.fromkeys(OPTIONS))
 HEALTHY = 200
 _POLL_SECONDS = 0.05

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.exit_codes import ExitCode
 from prumo_endpoint.bodies import drawn_body, read_body
 from prumo_endpoint.check import examination_document, examine, print_examination
@@ -23,6 +24,7 @@ Examples:
   prumo endpoint check http://localhost:8080
   prumo endpoint check -- prumo serve model.tar.gz
   prumo endpoint check my-image:1.0 --model model.tar.gz --kind serverless --memory-mb 2048
+  prumo endpoint check 'serverless://prumo serve model.tar.gz' --kind serverless --memory-mb 1024
   prumo endpoint check http://localhost:8080 --body row.csv --content-type text/csv --json
 """
 
@@ -66,7 +68,34 @@ Examples:
     help="A container's /opt/ml/model: a folder, or a model.tar.gz.",
 )
 @click.option(
-    "--memory-mb", type=click.IntRange(1), metavar="N", help="The most memory of a container."
+    "--memory-mb",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The most memory of a command or container, or of a serverless instance (2048).",
+)
+@click.option(
+    "--cpus",
+    type=FiniteFloatRange(0, min_open=True),
+    metavar="N",
+    help="The most CPU time of it, such as 0.5.  [default of serverless: by its memory]",
+)
+@click.option(
+    "--cpus-per-gb",
+    type=FiniteFloatRange(0, min_open=True),
+    metavar="N",
+    help="CPUs of a serverless instance for each GB of its memory.  [default: 0.579]",
+)
+@click.option(
+    "--idle-seconds",
+    type=FiniteFloatRange(0),
+    metavar="N",
+    help="When an idle serverless instance is stopped.  [default: 300]",
+)
+@click.option(
+    "--max-concurrency",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The most serverless instances at a time.  [default: 5]",
 )
 @click.option(
     "--network", metavar="NAME", help="A container's network, such as host.  [default: Docker's]"
@@ -83,15 +112,20 @@ def command(  # noqa: PLR0913 (one argument per option)
     port: int | None,
     model: Path | None,
     memory_mb: int | None,
+    cpus: float | None,
+    cpus_per_gb: float | None,
+    idle_seconds: float | None,
+    max_concurrency: int | None,
     network: str | None,
     as_json: bool,
 ) -> None:
     """Check whether a server keeps SageMaker's rules.
 
     A word with :// is the URL of a running server, whose start and stop are then not checked, or
-    NAME://REST for a kind of target that an installed package adds. Several words, or a path, are
-    a command that starts a server; put -- before a command with options of its own. Any other word
-    is a local container image; it is run with the argument `serve`. Prumo stops what it started.
+    NAME://REST for a kind of target: 'serverless://COMMAND' and serverless://IMAGE start on demand,
+    and installed packages add others. Several words, or a path, are a command that starts a server;
+    put -- before a command with options of its own. Any other word is a local container image; it
+    is run with the argument `serve`. Prumo stops what it started.
 
     The requests are those of SageMaker and worse: bad bodies, 200 open connections, a body of the
     largest size. Do not point this at a server that others are using.
@@ -104,7 +138,9 @@ def command(  # noqa: PLR0913 (one argument per option)
     if payload_mb is not None:
         limits = replace(limits, payload_bytes=payload_mb * MB)
     body = drawn_body() if body_file is None else read_body(body_file, content_type)
-    options = TargetOptions(port, model, memory_mb, network)
+    options = TargetOptions(
+        port, model, memory_mb, network, cpus, cpus_per_gb, idle_seconds, max_concurrency
+    )
     target = chosen_target(words, image, program, options)
     with shown_progress() as progress:
         examination = examine(target, body, limits, progress)

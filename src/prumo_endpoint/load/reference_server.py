@@ -1,10 +1,12 @@
 """Servers whose times are known, for measuring the load generator itself.
 
     python -m prumo_endpoint.load.reference_server --request-bytes 123 [--service-seconds 0.01]
+                                                   [--port 8080]
 
-Prints its port. Without service time it answers at once: the null server. With one, it works on a
-single request at a time for exactly that long, in the order of arrival, and does so without using
-the processor: the wait of each request is known in advance (`prumo_endpoint.load.calibration`).
+Prints its port, by default a free one. Without service time it answers at once: the null server.
+With one, it works on a single request at a time for exactly that long, in the order of arrival, and
+does so without using the processor: the wait of each request is known in advance
+(`prumo_endpoint.load.calibration`).
 """
 
 from __future__ import annotations
@@ -61,10 +63,10 @@ class _Server:
         """When each answer is to be sent, and to whom."""
         self._free_at = 0.0
 
-    def serve(self) -> None:
+    def serve(self, port: int) -> None:
         """Answer until the process is ended."""
         precise_timers()
-        with socket.create_server((LOCAL_HOST, 0), backlog=1024) as listener:
+        with socket.create_server((LOCAL_HOST, port), backlog=1024) as listener:
             sys.stdout.write(f"{listener.getsockname()[1]}\n")
             sys.stdout.flush()
             self._epoll.register(listener, select.EPOLLIN)
@@ -119,5 +121,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--request-bytes", type=int, required=True)
     parser.add_argument("--service-seconds", type=float, default=0.0)
+    parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
-    _Server(options.request_bytes, options.service_seconds).serve()
+    _Server(options.request_bytes, options.service_seconds).serve(options.port)

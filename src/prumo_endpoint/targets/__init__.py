@@ -27,6 +27,12 @@ PORT_VARIABLE = "SAGEMAKER_BIND_TO_PORT"
 SCHEME_MARK = "://"
 LOOKS_LIKE_AN_ADDRESS = re.compile(r"(localhost|\d+(\.\d+){3}):\d+")
 PATH_BEGINNINGS = ("/", "./", "../")
+# What a `Boot` can fail by.
+OUT_OF_MEMORY = "out_of_memory"
+START_FAILED = "start_failed"
+START_TIMEOUT = "start_timeout"
+DIED = "died"
+TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,16 @@ class TargetOptions:
     model: Path | None = None
     """A folder or a model.tar.gz."""
     memory_mb: int | None = None
+    """The most memory of a server, or of each instance of a serverless one."""
     network: str | None = None
+    cpus: float | None = None
+    """The most processor time, in processors."""
+    cpus_per_gb: float | None = None
+    """Processors for each GB of memory, where `cpus` says nothing."""
+    idle_seconds: float | None = None
+    """After how long without a request an instance is stopped."""
+    max_concurrency: int | None = None
+    """The most instances at a time."""
 
 
 NO_OPTIONS = TargetOptions()
@@ -126,6 +141,21 @@ class Boot:
     """Differs from that of every other start."""
     cold_start_seconds: float | None = None
     """From the request that caused it to a ready instance; None where that is not reported."""
+    instance: str = ""
+    """The instance, among those that ran at the same time; empty where that is not reported."""
+    start_seconds: float | None = None
+    """From the request to the start of its process or container; None if it was not reached."""
+    listen_seconds: float | None = None
+    """From there until its port accepted a connection; likewise."""
+    load_seconds: float | None = None
+    """From there until /ping answered 200: the model is loaded and warmed up."""
+    first_answer_seconds: float | None = None
+    """From there until the first request was answered."""
+    failure: str = ""
+    """What went wrong with it, at the start or later: OUT_OF_MEMORY, START_FAILED, START_TIMEOUT,
+    DIED or TIMEOUT; empty if nothing."""
+    failure_message: str = ""
+    """The same in words."""
 
 
 class Instances(Protocol):
@@ -150,7 +180,7 @@ def chosen_target(
     if image is not None:
         kind, words = "container", [image]
     elif command is not None:
-        kind, words = "process", _split(command)
+        kind, words = "process", split_command(command)
     elif len(words) == 1:
         kind, words = _kind_of_word(words[0])
     else:
@@ -187,15 +217,16 @@ def _kind_of_word(word: str) -> tuple[str, list[str]]:
         raise InputError(f"the address of a server begins with http://; right is http://{word}")
     kind, mark, rest = word.partition(SCHEME_MARK)
     if mark and kind in TARGETS.names():
-        return kind, _split(rest) if kind == "process" else [rest]
+        return kind, split_command(rest) if kind == "process" else [rest]
     if mark:
         return "url", [word]
     if " " in word:
-        return "process", _split(word)
+        return "process", split_command(word)
     return "process" if word.startswith(PATH_BEGINNINGS) else "container", [word]
 
 
-def _split(command: str) -> list[str]:
+def split_command(command: str) -> list[str]:
+    """The words of a command, as a shell takes it apart."""
     try:
         return shlex.split(command)
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tarfile
 import tempfile
@@ -15,10 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prumo.errors import InputError, UnavailableError
-from prumo.machine.kernel import descendants
+from prumo.machine.kernel import CLEANUP_VARIABLE, descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
+from prumo_endpoint.resources import UNLIMITED, Resources
 from prumo_endpoint.targets import NO_OPTIONS, PORT, Server, Target, TargetOptions, port_environment
-from prumo_endpoint.targets.process import cgroups_of, listening_ports, program_of
+from prumo_endpoint.targets.process import OUT_OF_MEMORY, cgroups_of, listening_ports, program_of
 
 PROGRAM = "docker"
 REMOTE = ("tcp://", "ssh://", "http://", "https://")
@@ -34,17 +36,14 @@ class ContainerTarget(Target):
     """A local image, run in a new container; none is pulled."""
 
     noun = "an image"
-    options = frozenset({"port", "model", "memory_mb", "network"})
+    options = frozenset({"port", "model", "memory_mb", "network", "cpus"})
 
     def __init__(self, image: str, options: TargetOptions = NO_OPTIONS) -> None:
-        require_engine()
-        if inspected("image", image) is None:
-            raise InputError(
-                f"Docker has no image '{image}' here; build or pull it first. "
-                "To start a program, give it with --command"
-            )
+        require_image(image)
         self.name = image
         self._options = options
+        self._resources = Resources(options.memory_mb, options.cpus)
+        require_limits(self._resources)
 
     @classmethod
     def from_words(
@@ -61,36 +60,52 @@ class ContainerTarget(Target):
         model = self._options.model
         with nullcontext() if model is None else model_folder(model) as folder:
             name = f"prumo-endpoint-{uuid.uuid4().hex[:12]}"
-            with _removed_afterwards(name):
+            with removed_afterwards(name):
                 yield self._started(name, folder)
 
     def _started(self, name: str, model: Path | None) -> Server:
-        is_on_host = self._options.network == HOST_NETWORK
+        network = self._options.network
         outer = free_port()
-        inner = self._options.port or (outer if is_on_host else PORT)
-        if is_on_host:
+        inner = self._options.port or inner_port(network, outer)
+        if network == HOST_NETWORK:
             require_unused(inner)
-        answer = docker("run", *self._run_options(name, model, inner, outer), self.name, "serve")
+            outer = inner
+        options = run_options(
+            name, self._resources, model=model, network=network, inner=inner, outer=outer
+        )
+        answer = docker("run", *options, self.name, "serve")
         if answer.returncode == _DOCKER_FAILED:
             raise InputError(f"Docker cannot run {self.name}: {complaint(answer)}")
         start_error = complaint(answer) if answer.returncode else ""
-        address = Address(LOCAL_HOST, inner if is_on_host else outer)
-        return Server(address, inner, _FirstProcess(name, start_error), is_container=True)
+        process = _FirstProcess(name, start_error)
+        return Server(Address(LOCAL_HOST, outer), inner, process, is_container=True)
 
-    def _run_options(self, name: str, model: Path | None, inner: int, outer: int) -> list[str]:
-        options = ["--detach", "--name", name]
-        if self._options.network is not None:
-            options += ["--network", self._options.network]
-        if self._options.network != HOST_NETWORK:
-            options += ["--publish", f"{LOCAL_HOST}:{outer}:{inner}"]
-        for variable, value in port_environment(inner).items():
-            options += ["--env", f"{variable}={value}"]
-        if model is not None:
-            options += ["--mount", f"type=bind,{_source(model)},target={MODEL_FOLDER},readonly"]
-        if self._options.memory_mb is not None:
-            memory = f"{self._options.memory_mb}m"
-            options += ["--memory", memory, "--memory-swap", memory]
-        return options
+
+def inner_port(network: str | None, outer: int) -> int:
+    """Where a server listens in a container that is reached at `outer`."""
+    return outer if network == HOST_NETWORK else PORT
+
+
+def run_options(  # noqa: PLR0913 (all of them are options of `docker run`)
+    name: str,
+    resources: Resources,
+    *,
+    model: Path | None,
+    network: str | None,
+    inner: int,
+    outer: int,
+) -> list[str]:
+    """How `docker run` starts a server that listens at `inner` and is reached at `outer`."""
+    options = ["--detach", "--name", name, *resources.docker_options()]
+    if network is not None:
+        options += ["--network", network]
+    if network != HOST_NETWORK:
+        options += ["--publish", f"{LOCAL_HOST}:{outer}:{inner}"]
+    for variable, value in port_environment(inner).items():
+        options += ["--env", f"{variable}={value}"]
+    if model is not None:
+        options += ["--mount", f"type=bind,{_source(model)},target={MODEL_FOLDER},readonly"]
+    return options
 
 
 class _FirstProcess:
@@ -111,7 +126,7 @@ class _FirstProcess:
         if state["Running"]:
             return None
         if state["OOMKilled"]:
-            return "was killed because its memory was full"
+            return OUT_OF_MEMORY
         return f"ended with exit code {state['ExitCode']}"
 
     def last_output(self) -> str:
@@ -150,10 +165,11 @@ def _source(model: Path) -> str:
 
 
 @contextmanager
-def _removed_afterwards(name: str) -> Iterator[None]:
+def removed_afterwards(name: str) -> Iterator[None]:
     """Have a small process wait for the end of this one, so that no container outlives it."""
     with subprocess.Popen(
-        ["/bin/sh", "-c", f'read -r _; exec {PROGRAM} rm --force --volumes "$0"', name],
+        ["/bin/sh", "-c", f"trap '' TERM; read -r _; exec {PROGRAM} rm --force --volumes $0", name],
+        env={**os.environ, CLEANUP_VARIABLE: "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -202,6 +218,29 @@ def require_engine() -> None:
         raise UnavailableError(
             f"an image needs a Docker engine that runs: {complaint(answer)}; DOCKER_HOST says "
             "where it is, if not at the usual place"
+        )
+
+
+def require_image(name: str) -> None:
+    """Refuse an image that the engine of this machine does not have; none is pulled."""
+    require_engine()
+    if inspected("image", name) is None:
+        raise InputError(
+            f"Docker has no image '{name}' here; build or pull it first. "
+            "To start a program, give it with --command"
+        )
+
+
+def require_limits(resources: Resources) -> None:
+    """Refuse limits that the engine would only warn about and not keep."""
+    if resources == UNLIMITED:
+        return
+    resources.require_machine()
+    answer = docker("info", "--format", "{{.MemoryLimit}} {{.CPUCfsQuota}}")
+    if answer.stdout.split() != ["true", "true"]:
+        raise UnavailableError(
+            "this Docker engine limits neither memory nor CPU of containers: "
+            "`docker info` shows why; a rootless engine needs cgroup version 2 and delegation"
         )
 
 

@@ -14,13 +14,16 @@ from prumo.errors import InputError
 from prumo.machine.kernel import descendants, signal_all
 from prumo.supervise.guard import GuardedProcess, Order
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
+from prumo_endpoint.resources import UNLIMITED, Resources
 from prumo_endpoint.targets import NO_OPTIONS, Server, Target, TargetOptions, port_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from prumo.machine.cgroup import CappedCgroup
     from prumo.supervise.guard import Ending
 
+OUT_OF_MEMORY = "was killed because its memory was full"
 _LAST_CHARACTERS = 400
 _LISTEN = "0A"
 _INODE = 5
@@ -31,35 +34,46 @@ class ProcessTarget(Target):
     """A program and its arguments; its environment says where to listen."""
 
     noun = "a command"
-    options = frozenset({"port"})
+    options = frozenset({"port", "memory_mb", "cpus"})
 
-    def __init__(self, words: Sequence[str], port: int | None = None) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        port: int | None = None,
+        resources: Resources = UNLIMITED,
+    ) -> None:
         if not words:
             raise InputError("the command is empty; right is one such as 'python server.py'")
         self.name = join(words)
         self._words = list(words)
         self._port = port
+        self._resources = resources
 
     @classmethod
     def from_words(cls, words: Sequence[str], options: TargetOptions = NO_OPTIONS) -> ProcessTarget:
         """The program and its arguments."""
-        return cls(words, options.port)
+        return cls(words, options.port, Resources(options.memory_mb, options.cpus))
 
     @contextlib.contextmanager
     def running(self) -> Iterator[Server]:
         """Start it under a guard, which stops it and everything that it started."""
         port = self._port or free_port()
         require_unused(port)
-        with tempfile.TemporaryDirectory(prefix="prumo-endpoint-") as folder:
+        self._resources.require_machine()
+        with (
+            tempfile.TemporaryDirectory(prefix="prumo-endpoint-") as folder,
+            self._resources.cgroup(f"endpoint-{port}") as group,
+        ):
             log = Path(folder) / "server.log"
             order = Order(
                 command=self._words,
                 directory=str(Path.cwd()),
                 environment={**os.environ, **port_environment(port)},
                 log=str(log),
+                join=group.join_files,
             )
             with GuardedProcess(order) as guarded:
-                yield Server(Address(LOCAL_HOST, port), port, _Process(guarded, log))
+                yield Server(Address(LOCAL_HOST, port), port, _Process(guarded, group, log))
 
 
 class _Process:
@@ -67,8 +81,9 @@ class _Process:
 
     start_error = ""
 
-    def __init__(self, guarded: GuardedProcess, log: Path) -> None:
+    def __init__(self, guarded: GuardedProcess, group: CappedCgroup, log: Path) -> None:
         self._guarded = guarded
+        self._group = group
         self._log = log
 
     @property
@@ -83,13 +98,11 @@ class _Process:
             return None
         if ending.failure:
             raise InputError(ending.failure)
-        return _described(ending)
+        return OUT_OF_MEMORY if self._group.oom_kills() else described_ending(ending)
 
     def last_output(self) -> str:
         """The end of what it printed."""
-        with contextlib.suppress(OSError):
-            return self._log.read_text("utf-8", "replace")[-_LAST_CHARACTERS:].strip()
-        return ""
+        return tail(self._log)
 
     def addresses(self) -> list[Address]:
         """Where it and its children listen."""
@@ -105,7 +118,15 @@ class _Process:
         return descendants(self._guarded.guard_pid)[:1]
 
 
-def _described(ending: Ending) -> str:
+def tail(log: Path) -> str:
+    """The end of a log; empty where there is none."""
+    with contextlib.suppress(OSError):
+        return log.read_text("utf-8", "replace")[-_LAST_CHARACTERS:].strip()
+    return ""
+
+
+def described_ending(ending: Ending) -> str:
+    """How a command ended, in words."""
     if ending.signal is not None:
         return f"ended by signal {ending.signal}"
     return f"ended with exit code {ending.exit_code}"
