@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from prumo.errors import InputError, did_you_mean
+from prumo.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -146,6 +146,13 @@ class Trace:
                 "have columns app, func or HashApp, HashFunction"
             )
         return _Plain(files)
+
+
+def read_seconds(file: Path, columns: Sequence[str]) -> Times:
+    """A column of seconds: the first of these that a CSV file has, or its only one."""
+    column = _column(file, columns)
+    parts = [_numbers(table[column], file, line) for line, table in _tables(file, [column])]
+    return np.concatenate([np.empty(0), *parts])
 
 
 class _Source(ABC):
@@ -299,19 +306,25 @@ def _header(file: Path) -> list[str]:
 
 
 def _time_column(file: Path) -> str:
+    try:
+        return _column(file, TIME_COLUMNS)
+    except InputError as error:
+        raise InputError(
+            f"{error}. Traces of Azure have app, func, end_timestamp, duration, or HashApp, "
+            "HashFunction, 1 to 1440"
+        ) from error
+
+
+def _column(file: Path, names: Sequence[str]) -> str:
     columns = _header(file)
-    known = [name for name in TIME_COLUMNS if name in columns]
-    if known:
-        return known[0]
-    if len(columns) == 1 and not _is_number(columns[0]):
-        return columns[0]
     if any(map(_is_number, columns)):
-        raise InputError(f"{file}:1: the first line names the columns, such as {TIME_COLUMNS[0]}")
-    near = did_you_mean(columns[0], TIME_COLUMNS)
-    raise InputError(
-        f"{file}:1: no column has arrival times, in {', '.join(columns[:6])}; {near}. Traces of "
-        "Azure have app, func, end_timestamp, duration, or HashApp, HashFunction, 1 to 1440"
-    )
+        raise InputError(f"{file}:1: the first line must name the columns, such as {names[0]}")
+    known = [name for name in names if name in columns]
+    if not known and len(columns) > 1:
+        raise InputError(
+            f"{file}:1: has none of the columns {', '.join(names)}, but {', '.join(columns[:6])}"
+        )
+    return known[0] if known else columns[0]
 
 
 def _tables(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -10,8 +10,9 @@ would have to be repeated:
 Shares are smoothed: k of n count as (k + 1/2) / (n + 1). The two forecasts are mixed with weights
 by how well each expert did so far (Bayes' rule on their likelihoods: the mixture's log loss is at
 most ln 2 worse than that of the better expert, however calls come; Cesa-Bianchi and Lugosi 2006,
-section 9.2). A ping is sent if the probability reaches a threshold: what a ping costs against what
-a cold answer is worth.
+section 9.2). A warm instance is pinged if the probability reaches a threshold: what a ping costs
+against what a cold answer is worth. One that is gone is started again only where a call is more
+likely than not, since such a ping takes as long as a cold answer.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 DAYS_REMEMBERED = 28
 HALF_LIFE_DAYS = 7.0
+RESTART_CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,21 @@ class Forecaster(Policy):
         daily = _by_time_of_day(calls, moments.seconds, span)
         silent = _by_silence(moments)
         weight = _weight_of_first(daily, silent, moments.is_followed)
-        likely = weight * daily + (1 - weight) * silent >= self.threshold
-        return moments.seconds[likely]
+        chances = weight * daily + (1 - weight) * silent
+        return moments.seconds[self._are_sent(moments.number, chances)]
+
+    def _are_sent(self, numbers: NDArray[np.int64], chances: Times) -> Booleans:
+        """At which moments a ping is sent; after a call, and after a ping, an instance is warm."""
+        sent = np.zeros(len(chances), dtype=np.bool_)
+        restart = max(self.threshold, RESTART_CHANCE)
+        is_sent = False
+        for place, (number, chance) in enumerate(
+            zip(numbers.tolist(), chances.tolist(), strict=True)
+        ):
+            is_warm = number == 1 or is_sent
+            is_sent = chance >= (self.threshold if is_warm else restart)
+            sent[place] = is_sent
+        return sent
 
 
 @dataclass(frozen=True)

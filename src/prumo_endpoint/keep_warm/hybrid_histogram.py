@@ -106,4 +106,4 @@ def _offsets(head: float, tail: float, refresh: float, idle_timeout: float, idle
         return np.empty(0)
     first = refresh if head <= idle_timeout else head
     count = max(0, ceil((min(tail, idle) - first) / refresh))
-    return first + refresh * np.arange(count)
+    return first + refresh * np.arange(count, dtype=np.float64)

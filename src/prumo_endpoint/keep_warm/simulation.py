@@ -50,6 +50,8 @@ class Outcome:
     policy: Policy
     cold_calls: Indices
     """Which calls were answered cold."""
+    cold_beside_busy: int
+    """How many of them came while others were served: one warm instance more is not enough."""
     pings: Times
     cold_pings: NDArray[np.bool_]
     ping_quantiles: NDArray[np.uint16]
@@ -215,6 +217,7 @@ class _Disturbances:
         )
         self._next_ping = 0
         self._cold_calls: list[int] = []
+        self._cold_beside_busy = 0
         self._cold_pings: list[int] = []
         self._moved: dict[int, bool] = {}
         """Calls that a reserved instance serves, or no longer serves, because of a disturbance."""
@@ -262,6 +265,7 @@ class _Disturbances:
         return Outcome(
             policy=self._policy,
             cold_calls=np.asarray(self._cold_calls, dtype=np.int64),
+            cold_beside_busy=self._cold_beside_busy,
             pings=self._pings,
             cold_pings=cold_pings,
             ping_quantiles=self._ping_quantiles,
@@ -335,6 +339,7 @@ class _Disturbances:
             self._moved[place] = level < self._reserved
         if is_cold:
             self._cold_calls.append(place)
+            self._cold_beside_busy += level > 0
         seconds = (self._cold if is_cold else self._warm)[quantile]
         shortest = self._shortest[quantile]
         if seconds > shortest:
@@ -348,7 +353,7 @@ class _Disturbances:
             self._cold_pings.append(self._next_ping)
         quantile = self._ping_quantiles[self._next_ping]
         self._next_ping += 1
-        return (self._cold if is_cold else self._warm)[quantile]
+        return float((self._cold if is_cold else self._warm)[quantile])
 
     def _is_cold(self, now: float, level: int, start: float) -> bool:
         """Whether no warm instance is idle; how long the one that is taken was idle is counted."""

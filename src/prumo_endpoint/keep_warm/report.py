@@ -1,0 +1,268 @@
+"""A tournament for people, in five lines, a table and a picture, and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from prumo.quantity import MISSING, Quantity, digits
+from prumo.report.figures.figure import INK, PALETTE, PLAIN_NUMBER, draw, plain, round_numbers
+from prumo.report.figures.pareto import PixelAxis, free_places
+from prumo.report.language import english
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from prumo.report.figures.figure import Figure
+    from prumo_endpoint.keep_warm.tournament import Endpoint, Entry, Interval, Tournament
+
+FORMAT = 1
+_DIGITS = 3
+_HOUR, _DAY = 3600.0, 86_400.0
+_WIDTH, _HEIGHT = 720, 400
+_LEFT_PERCENT, _RIGHT_PERCENT = -8.0, 108.0
+_SPREAD_RATIO = 5.0
+# Below it a policy is not worth a sentence.
+_LEAST_AVOIDED = 0.01
+_NO_CENTS = 100
+
+
+def print_tournament(
+    tournament: Tournament, endpoint: Endpoint, remarks: Sequence[str], console: Console
+) -> None:
+    """The answer, then a row per policy."""
+    for line in answer(tournament, endpoint):
+        console.print(Text(line))
+    console.print(_table(tournament, endpoint.prices.currency))
+    for line in (_reading(tournament, endpoint), *remarks):
+        console.print(Text(line, style="dim"))
+
+
+def answer(tournament: Tournament, endpoint: Endpoint) -> list[str]:
+    """What a reader wants to know first, in at most five sentences."""
+    currency = endpoint.prices.currency
+    never, *others = tournament.entries
+    first = (
+        f"Nothing kept warm: {never.cold_calls:,} of {never.calls:,} answers are cold "
+        f"({_percent(never.cold_share.value)}), for {_money(_cost(never), currency)} a month."
+    )
+    lines = [first]
+    if not never.cold_calls:
+        return [*lines, "There is nothing to keep warm."]
+    useful = [entry for entry in others if (_sure(entry) >= _LEAST_AVOIDED)]
+    if useful:
+        best = max(useful, key=lambda entry: (entry.avoided_share.value, -_cost(entry)))
+        lines.append(f"Fewest cold answers: {_offer(best, never, currency)}.")
+        cheap = min(useful, key=_cost)
+        if cheap is not best:
+            lines.append(f"Lowest cost: {_offer(cheap, never, currency)}.")
+    else:
+        lines.append("No policy avoids cold answers for certain.")
+    beside = never.cold_beside_busy / never.cold_calls
+    if beside >= 0.2:  # noqa: PLR2004 (from here on it limits what pings can do)
+        lines.append(
+            f"{_percent(beside)} of the cold answers come while other calls are served: one warm "
+            "instance does not avoid them."
+        )
+    return lines
+
+
+def tournament_document(
+    tournament: Tournament, endpoint: Endpoint, remarks: Sequence[str]
+) -> dict[str, Any]:
+    """Everything that was found, for JSON."""
+    times = endpoint.times
+    return {
+        "format": FORMAT,
+        "traces": tournament.traces,
+        "days": tournament.days,
+        "idle_timeout_seconds": endpoint.idle_timeout_seconds,
+        "prices": asdict(endpoint.prices),
+        "times": {
+            kind: {"n": len(values), "mean_seconds": fmean(values)}
+            for kind, values in (("cold", times.cold_seconds), ("warm", times.warm_seconds))
+        },
+        "intervals": {
+            "confidence": tournament.confidence,
+            "method": "bootstrap over blocks of the traces",
+            "blocks": tournament.blocks,
+            "block_seconds": tournament.block_seconds,
+        },
+        "policies": [asdict(entry) for entry in tournament.entries],
+        "answer": answer(tournament, endpoint),
+        "remarks": list(remarks),
+    }
+
+
+def _table(tournament: Tournament, currency: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("policy", no_wrap=True)
+    for title in ("cold", "avoided %", "per month", "p99", "pings/day"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for entry in tournament.entries:
+        table.add_row(
+            Text(
+                f"{entry.policy}{' *' if entry.on_front else ''}", "bold" if entry.on_front else ""
+            ),
+            _percent(entry.cold_share.value),
+            _percents(entry.avoided_share),
+            _relative(entry.monthly_cost, currency),
+            str(Quantity(entry.p99_seconds, "s", _DIGITS)) if entry.p99_seconds else MISSING,
+            digits(entry.pings / tournament.days, _DIGITS) if tournament.days else MISSING,
+        )
+    return table
+
+
+def _reading(tournament: Tournament, endpoint: Endpoint) -> str:
+    times = endpoint.times
+    where = (
+        f"{100 * tournament.confidence:g} % intervals by bootstrap over {_blocks(tournament)}"
+        if tournament.blocks
+        else "The trace is too short for intervals"
+    )
+    billed = "whole" if endpoint.prices.bills_start else "as long as a warm one"
+    return (
+        f"* No other policy has both fewer cold answers and a lower cost. {where}.\n"
+        f"Cold {_seconds(fmean(times.cold_seconds))} ({len(times.cold_seconds)} measured), billed "
+        f"{billed}; warm {_seconds(fmean(times.warm_seconds))} ({len(times.warm_seconds)}); idle "
+        f"time-out {_seconds(endpoint.idle_timeout_seconds)}."
+    )
+
+
+def _blocks(tournament: Tournament) -> str:
+    length = tournament.block_seconds
+    if 0.9 * _DAY < length < 1.1 * _DAY:
+        return f"{tournament.blocks} days"
+    return f"{tournament.blocks} blocks of {_seconds(length)}"
+
+
+def _offer(entry: Entry, never: Entry, currency: str) -> str:
+    more = _cost(entry) - _cost(never)
+    offer = f"{entry.policy} avoids {_percents(entry.avoided_share)} %"
+    if more <= 0:
+        return f"{offer} and costs {_money(-more, currency)} a month less"
+    avoided = never.monthly_cold_calls - entry.monthly_cold_calls
+    of_thousand = _money(1000 * more / avoided, currency)
+    return f"{offer} for {_money(more, currency)} a month more, {of_thousand} per 1,000 avoided"
+
+
+def _cost(entry: Entry) -> float:
+    return entry.monthly_cost.value
+
+
+def _sure(entry: Entry) -> float:
+    """What a policy avoids at least."""
+    share = entry.avoided_share
+    return share.value if share.low is None else share.low
+
+
+def _percents(share: Interval) -> str:
+    """A share in percent with its interval."""
+    value = f"{100 * share.value:.3g}"
+    if share.low is None or share.high is None:
+        return value
+    return f"{value} [{100 * share.low:.3g}, {100 * share.high:.3g}]"
+
+
+def _relative(cost: Interval, currency: str) -> str:
+    text = _money(cost.value, currency)
+    if cost.low is None or cost.high is None or not cost.value:
+        return text
+    percent = 50 * (cost.high - cost.low) / cost.value
+    return f"{text} ±{f'{percent:.0f}' if percent >= 1 else '<1'} %"
+
+
+def _percent(share: float) -> str:
+    return f"{digits(100 * share, _DIGITS)} %"
+
+
+def _money(amount: float, currency: str) -> str:
+    """From a hundred on without cents."""
+    if amount < _NO_CENTS:
+        return str(Quantity(amount, currency, _DIGITS))
+    return str(Quantity(round(amount), currency)).removesuffix(".00")
+
+
+def _seconds(seconds: float) -> str:
+    return str(Quantity(seconds, "s", _DIGITS))
+
+
+def pareto_figure(tournament: Tournament, currency: str) -> Figure:
+    """Cold answers avoided to the right, money upwards; ringed what none beats in both."""
+    points = pl.DataFrame([_point(entry) for entry in tournament.entries])
+    costs = points["cost"].to_list()
+    is_spread = min(costs) > 0 and max(costs) > _SPREAD_RATIO * min(costs)
+    avoided = PixelAxis(_LEFT_PERCENT, _RIGHT_PERCENT, False, _WIDTH)
+    cost = PixelAxis.of(costs, _HEIGHT, logarithmic=is_spread)
+    x = alt.X("avoided:Q", **_axis(avoided, "cold answers avoided [%]"))
+    y = alt.Y("cost:Q", **_axis(cost, f"cost per month [{currency}]"))
+    interval = alt.Chart(points).mark_rule(strokeWidth=1, opacity=0.6, clip=True, color=PALETTE[0])
+    front = alt.Chart(points.filter("front").sort("avoided")).encode(x=x, y=y)
+    chart = alt.layer(
+        front.mark_line(color=INK, strokeWidth=1, strokeDash=[5, 3], interpolate="step-before"),
+        interval.encode(x="avoided_low:Q", x2="avoided_high:Q", y=y),
+        interval.encode(y="cost_low:Q", y2="cost_high:Q", x=x),
+        alt.Chart(points).mark_point(filled=True, size=55, color=PALETTE[0]).encode(x=x, y=y),
+        front.mark_point(size=170, color=INK, strokeWidth=1.3),
+        _names(points, avoided, cost),
+    ).properties(width=_WIDTH, height=_HEIGHT)
+    caption = (
+        "A point per policy, with intervals; further right avoids more cold answers, further down "
+        "is cheaper. Ringed: no other policy has both fewer cold answers and a lower cost."
+    )
+    return draw(chart, "keep-warm", "Cold answers avoided against money", caption, english())
+
+
+def _point(entry: Entry) -> dict[str, Any]:
+    avoided, cost = entry.avoided_share, entry.monthly_cost
+    return {
+        "policy": entry.policy,
+        "front": entry.on_front,
+        "avoided": 100 * avoided.value,
+        "avoided_low": 100 * (avoided.value if avoided.low is None else avoided.low),
+        "avoided_high": 100 * (avoided.value if avoided.high is None else avoided.high),
+        "cost": cost.value,
+        "cost_low": cost.value if cost.low is None else cost.low,
+        "cost_high": cost.value if cost.high is None else cost.high,
+    }
+
+
+def _axis(axis: PixelAxis, title: str) -> dict[str, Any]:
+    kind = "log" if axis.logarithmic else "linear"
+    ticks = {"values": round_numbers(axis.low, axis.high)} if axis.logarithmic else {"tickCount": 6}
+    return {
+        "title": title,
+        "scale": plain(type=kind, domain=[axis.low, axis.high], nice=False, zero=False),
+        "axis": plain(format=PLAIN_NUMBER, **ticks),
+    }
+
+
+def _names(points: pl.DataFrame, avoided: PixelAxis, cost: PixelAxis) -> Any:  # noqa: ANN401 (Altair)
+    """The policies' names where there is room, those on the front first."""
+    rows = points.sort("front", descending=True, maintain_order=True).rows(named=True)
+    spots = [(avoided.pixel(row["avoided"]), cost.pixel(row["cost"])) for row in rows]
+    lines = []
+    for row, (left, low) in zip(rows, spots, strict=True):
+        ends = avoided.pixel(row["avoided_low"]), avoided.pixel(row["avoided_high"])
+        lines.append((ends[0], low, ends[1], low))
+        lines.append((left, cost.pixel(row["cost_low"]), left, cost.pixel(row["cost_high"])))
+    places = free_places([row["policy"] for row in rows], spots, (_WIDTH, _HEIGHT), lines)
+    texts = pl.DataFrame(
+        [(place.name, place.x, _HEIGHT - place.y) for place in places],
+        schema={"name": pl.String, "left": pl.Float64, "top": pl.Float64},
+        orient="row",
+    )
+    return (
+        alt.Chart(texts)
+        .mark_text(fontSize=11, color=INK)
+        .encode(x=alt.X("left:Q", scale=None), y=alt.Y("top:Q", scale=None), text="name:N")
+    )
