@@ -117,7 +117,7 @@ def _table(tournament: Tournament, currency: str) -> Table:
             _percents(entry.avoided_share),
             _relative(entry.monthly_cost, currency),
             str(Quantity(entry.p99_seconds, "s", _DIGITS)) if entry.p99_seconds else MISSING,
-            digits(entry.pings / tournament.days, _DIGITS) if tournament.days else MISSING,
+            digits(entry.pings / tournament.days, _DIGITS),
         )
     return table
 

@@ -136,6 +136,8 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
         for policy in policies:
             if policy.reserved_instances:
                 raise InputError(f"'{policy.name}' needs a price per second of an instance")
+    if not all(arrivals.length_seconds for arrivals in traces):
+        raise InputError("a trace whose calls all come at its start says nothing about a month")
     ledgers: list[list[_Ledger]] = [[] for _ in policies]
     for arrivals in traces:
         calls = CallsAtOnce(arrivals, endpoint.times, endpoint.idle_timeout_seconds, seed)
@@ -173,7 +175,7 @@ def _ledger(calls: CallsAtOnce, outcome: Outcome, prices: Prices) -> _Ledger:
     count = _block_count(length, calls.idle_timeout_seconds)
 
     def by_block(at: Numbers, amounts: Numbers | None = None) -> Numbers:
-        block = np.minimum((at * (count / (length or 1.0))).astype(np.int64), count - 1)
+        block = np.minimum((at * (count / length)).astype(np.int64), count - 1)
         return np.bincount(block, amounts, count).astype(np.float64)
 
     cold_begins, cold_quantiles = seconds[outcome.cold_calls], calls.quantiles[outcome.cold_calls]
@@ -194,7 +196,7 @@ def _ledger(calls: CallsAtOnce, outcome: Outcome, prices: Prices) -> _Ledger:
         length_seconds=length,
         calls=np.diff(_block_edges(calls, count)).astype(np.float64),
         cold=by_block(cold_begins),
-        monthly_cost=cost * (MONTH_SECONDS / (length or 1.0)),
+        monthly_cost=cost * (MONTH_SECONDS / length),
         quantiles=np.bincount(calls.quantiles, minlength=QUANTILES).astype(np.float64),
         cold_quantiles=np.bincount(cold_quantiles, minlength=QUANTILES).astype(np.float64),
     )
@@ -324,8 +326,7 @@ def _totals(ledgers: Sequence[_Ledger], times: AnswerTimes) -> dict[str, Any]:
         "cold_calls": sum(len(one.cold_calls) for one in outcomes),
         "cold_beside_busy": sum(one.cold_beside_busy for one in outcomes),
         "monthly_cold_calls": sum(
-            len(one.outcome.cold_calls) * MONTH_SECONDS / (one.length_seconds or 1.0)
-            for one in ledgers
+            len(one.outcome.cold_calls) * MONTH_SECONDS / one.length_seconds for one in ledgers
         ),
         "pings": sum(len(one.pings) for one in outcomes),
         "cold_pings": sum(int(one.cold_pings.sum()) for one in outcomes),
