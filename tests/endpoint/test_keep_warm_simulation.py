@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prumo.errors import InputError
 from prumo_endpoint.keep_warm.policy import Policy
 from prumo_endpoint.keep_warm.simulation import CallsAtOnce
 from prumo_endpoint.keep_warm.times import AnswerTimes
@@ -102,3 +103,64 @@ def _same_as_pool(simulated: CallsAtOnce, outcome: Outcome, reserved: int) -> No
     assert outcome.cold_calls.tolist() == found.cold_calls
     assert np.flatnonzero(outcome.cold_pings).tolist() == found.cold_pings
     assert outcome.warm_instance_seconds == pytest.approx(found.warm_seconds, rel=1e-5, abs=1e-4)
+
+
+def test_calls_at_the_same_time_need_an_instance_each() -> None:
+    simulated = CallsAtOnce(arrivals([0.0, 1.0, 100.0, 100.1]), AnswerTimes([5.0], [0.5]), 600.0)
+
+    outcome = simulated.under(Told([]))
+
+    # The second call comes while the first still starts; later both instances are warm.
+    assert outcome.cold_calls.tolist() == [0, 1]
+    assert outcome.cold_beside_busy == 1
+    assert outcome.most_instances == 2
+
+
+def test_a_ping_keeps_an_instance_and_may_be_in_the_way() -> None:
+    times = AnswerTimes([5.0], [0.5])
+    simulated = CallsAtOnce(arrivals([0.0, 900.0, 1200.25]), times, 600.0)
+
+    outcome = simulated.under(Told([500.0, 1200.0]))
+
+    assert outcome.cold_calls.tolist() == [0, 2]
+    assert not outcome.cold_pings.any()
+
+
+def test_a_ping_may_be_cold_itself() -> None:
+    simulated = CallsAtOnce(arrivals([0.0, 1900.0]), AnswerTimes([5.0], [0.5]), 600.0)
+
+    outcome = simulated.under(Told([1500.0]))
+
+    assert outcome.cold_pings.tolist() == [True]
+    assert outcome.cold_calls.tolist() == [0]
+
+
+def test_reserved_instances_are_warm_and_calls_beyond_them_are_not() -> None:
+    simulated = CallsAtOnce(arrivals([0.0, 0.1, 5000.0]), AnswerTimes([5.0], [0.5]), 600.0)
+
+    outcome = simulated.under(Told([], reserved_instances=1))
+
+    assert outcome.cold_calls.tolist() == [1]
+    assert outcome.is_reserved is not None
+    assert outcome.is_reserved.tolist() == [True, False, True]
+
+
+def test_measured_times_are_drawn_equally_often() -> None:
+    trace = arrivals(np.arange(100_000) * 10.0)
+
+    simulated = CallsAtOnce(trace, AnswerTimes([5.0, 9.0], [0.25, 0.5, 1.0]), 600.0)
+
+    _, counts = np.unique(simulated.times.warm[simulated.quantiles], return_counts=True)
+    assert counts == pytest.approx([33_333] * 3, rel=0.03)
+
+
+@pytest.mark.parametrize("seconds", [[], [0.0], [-1.0], [float("nan")]])
+def test_times_that_nobody_measured_are_refused(seconds: list[float]) -> None:
+    with pytest.raises(InputError, match="warm time"):
+        AnswerTimes([5.0], seconds)
+
+
+@pytest.mark.parametrize("timeout", [0.0, -1.0, 86_401.0, float("nan")])
+def test_idle_times_out_of_reach_are_refused(timeout: float) -> None:
+    with pytest.raises(InputError, match="idle time-out"):
+        CallsAtOnce(arrivals([0.0]), AnswerTimes([5.0], [0.5]), timeout)
