@@ -146,7 +146,7 @@ def test_reserved_instances_are_warm_and_calls_beyond_them_are_not() -> None:
 
 
 def test_measured_times_are_drawn_equally_often() -> None:
-    trace = arrivals(np.arange(100_000) * 10.0)
+    trace = arrivals([10.0 * number for number in range(100_000)])
 
     simulated = CallsAtOnce(trace, AnswerTimes([5.0, 9.0], [0.25, 0.5, 1.0]), 600.0)
 

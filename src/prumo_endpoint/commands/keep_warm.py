@@ -77,6 +77,7 @@ def hours(text: str) -> tuple[int, int]:
     type=click.IntRange(1, 6),
     default=2,
     show_default=True,
+    metavar="N",
     help="Memory size, which decides SageMaker's price.",
 )
 @click.option("--price", metavar="PRICE", help="Another price per second, as provider/sku@region.")
@@ -127,7 +128,14 @@ def hours(text: str) -> tuple[int, int]:
 @click.option(
     "--function", default="", metavar="NAME", help="One function or app of an Azure trace."
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Of everything that is drawn.",
+)
 @confidence_option
 @click.option(
     "--figure",
