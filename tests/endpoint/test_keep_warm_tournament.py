@@ -139,6 +139,15 @@ def test_policies_that_do_exactly_the_same_have_one_place_on_the_front() -> None
     assert [entry.on_front for entry in tournament.entries] == [False, True, False]
 
 
+def test_calls_at_the_same_time_stay_cold_beside_one_warm_instance() -> None:
+    pairs = Arrivals(np.repeat(HOURLY.seconds, 2), 10 * DAY)
+
+    tournament = compared([], [pairs], endpoint(Prices(0.001)))
+
+    assert tournament.entries[0].cold_calls == 480
+    assert tournament.cold_calls_beside_one == 240
+
+
 def test_traces_are_endpoints_of_their_own_and_their_figures_add_up() -> None:
     alone = compared([Ping(540.0)], [HOURLY], endpoint(Prices(0.001)))
     twice = compared([Ping(540.0)], [HOURLY, HOURLY], endpoint(Prices(0.001)))

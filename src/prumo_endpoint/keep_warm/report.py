@@ -33,6 +33,8 @@ _LEFT_PERCENT, _RIGHT_PERCENT = -8.0, 108.0
 _SPREAD_RATIO = 5.0
 # Below it a policy is not worth a sentence.
 _LEAST_AVOIDED = 0.01
+_HALF = 0.5
+_MANY_REMAIN = 0.1
 _NO_CENTS = 100
 
 
@@ -58,20 +60,21 @@ def answer(tournament: Tournament, endpoint: Endpoint) -> list[str]:
     lines = [first]
     if not never.cold_calls:
         return [*lines, "There is nothing to keep warm."]
-    useful = [entry for entry in others if (_sure(entry) >= _LEAST_AVOIDED)]
+    useful = [entry for entry in others if _at_least(entry) >= _LEAST_AVOIDED]
     if useful:
         best = max(useful, key=lambda entry: (entry.avoided_share.value, -_cost(entry)))
         lines.append(f"Fewest cold answers: {_offer(best, never, currency)}.")
-        cheap = min(useful, key=_cost)
+        half = [entry for entry in useful if entry.avoided_share.value >= _HALF]
+        cheap = min(half, key=_cost, default=best)
         if cheap is not best:
-            lines.append(f"Lowest cost: {_offer(cheap, never, currency)}.")
+            lines.append(f"Cheapest that avoids at least half: {_offer(cheap, never, currency)}.")
     else:
         lines.append("No policy avoids cold answers for certain.")
-    beside = never.cold_beside_busy / never.cold_calls
-    if beside >= 0.2:  # noqa: PLR2004 (from here on it limits what pings can do)
+    remaining = tournament.cold_calls_beside_one / never.cold_calls
+    if remaining >= _MANY_REMAIN:
         lines.append(
-            f"{_percent(beside)} of the cold answers come while other calls are served: one warm "
-            "instance does not avoid them."
+            f"{_percent(remaining)} of the cold answers remain even with one instance always warm: "
+            "calls at the same time need one each."
         )
     return lines
 
@@ -85,6 +88,7 @@ def tournament_document(
         "format": FORMAT,
         "traces": tournament.traces,
         "days": tournament.days,
+        "cold_calls_beside_one": tournament.cold_calls_beside_one,
         "idle_timeout_seconds": endpoint.idle_timeout_seconds,
         "prices": asdict(endpoint.prices),
         "times": {
@@ -106,7 +110,7 @@ def tournament_document(
 def _table(tournament: Tournament, currency: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("policy", no_wrap=True)
-    for title in ("cold", "avoided %", "per month", "p99", "pings/day"):
+    for title in ("cold", "avoided %", "per month", "p99", "pings/d"):
         table.add_column(title, justify="right", no_wrap=True)
     for entry in tournament.entries:
         table.add_row(
@@ -159,7 +163,7 @@ def _cost(entry: Entry) -> float:
     return entry.monthly_cost.value
 
 
-def _sure(entry: Entry) -> float:
+def _at_least(entry: Entry) -> float:
     """What a policy avoids at least."""
     share = entry.avoided_share
     return share.value if share.low is None else share.low
@@ -182,7 +186,7 @@ def _relative(cost: Interval, currency: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{digits(100 * share, _DIGITS)} %"
+    return f"{100 * share:.{_DIGITS if share >= _LEAST_AVOIDED else _DIGITS - 1}g} %"
 
 
 def _money(amount: float, currency: str) -> str:

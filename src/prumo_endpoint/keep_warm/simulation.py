@@ -50,8 +50,6 @@ class Outcome:
     policy: Policy
     cold_calls: Indices
     """Which calls were answered cold."""
-    cold_beside_busy: int
-    """How many of them came while others were served: one warm instance more is not enough."""
     pings: Times
     cold_pings: NDArray[np.bool_]
     ping_quantiles: NDArray[np.uint16]
@@ -217,7 +215,6 @@ class _Disturbances:
         )
         self._next_ping = 0
         self._cold_calls: list[int] = []
-        self._cold_beside_busy = 0
         self._cold_pings: list[int] = []
         self._moved: dict[int, bool] = {}
         """Calls that a reserved instance serves, or no longer serves, because of a disturbance."""
@@ -265,7 +262,6 @@ class _Disturbances:
         return Outcome(
             policy=self._policy,
             cold_calls=np.asarray(self._cold_calls, dtype=np.int64),
-            cold_beside_busy=self._cold_beside_busy,
             pings=self._pings,
             cold_pings=cold_pings,
             ping_quantiles=self._ping_quantiles,
@@ -339,7 +335,6 @@ class _Disturbances:
             self._moved[place] = level < self._reserved
         if is_cold:
             self._cold_calls.append(place)
-            self._cold_beside_busy += level > 0
         seconds = (self._cold if is_cold else self._warm)[quantile]
         shortest = self._shortest[quantile]
         if seconds > shortest:

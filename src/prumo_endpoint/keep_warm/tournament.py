@@ -24,6 +24,7 @@ from prumo.statistics.interval import (
     bootstrap_tail,
 )
 from prumo_endpoint.keep_warm.never import Never
+from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.simulation import CallsAtOnce
 from prumo_endpoint.keep_warm.times import QUANTILES
 from prumo_endpoint.traces import DAY_SECONDS
@@ -78,8 +79,6 @@ class Entry:
     policy: str
     calls: int
     cold_calls: int
-    cold_beside_busy: int
-    """How many of them came while others were served: one warm instance more is not enough."""
     monthly_cold_calls: float
     """In 30 days like the traces."""
     cold_share: Interval
@@ -105,6 +104,8 @@ class Tournament:
     """All policies, that which keeps nothing warm first."""
 
     entries: tuple[Entry, ...]
+    cold_calls_beside_one: int
+    """Cold answers that remain with one instance always warm: calls at the same time."""
     traces: int
     days: float
     blocks: int
@@ -139,8 +140,11 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
     if not all(arrivals.length_seconds for arrivals in traces):
         raise InputError("a trace whose calls all come at its start says nothing about a month")
     ledgers: list[list[_Ledger]] = [[] for _ in policies]
+    beside_one = 0
     for arrivals in traces:
+        progress.show("simulating", "the calls")
         calls = CallsAtOnce(arrivals, endpoint.times, endpoint.idle_timeout_seconds, seed)
+        beside_one += len(calls.under(Provisioned(1)).cold_calls)
         for policy, kept in zip(policies, ledgers, strict=True):
             progress.show("simulating", policy.name)
             kept.append(_ledger(calls, calls.under(policy), endpoint.prices))
@@ -148,6 +152,7 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
     length = sum(arrivals.length_seconds for arrivals in traces)
     return Tournament(
         entries=_entries(ledgers, endpoint.times, draws, confidence),
+        cold_calls_beside_one=beside_one,
         traces=len(traces),
         days=length / DAY_SECONDS,
         blocks=draws.weights.shape[1] if draws.are_resampled else 0,
@@ -324,7 +329,6 @@ def _totals(ledgers: Sequence[_Ledger], times: AnswerTimes) -> dict[str, Any]:
         "policy": outcomes[0].policy.name,
         "calls": calls,
         "cold_calls": sum(len(one.cold_calls) for one in outcomes),
-        "cold_beside_busy": sum(one.cold_beside_busy for one in outcomes),
         "monthly_cold_calls": sum(
             len(one.outcome.cold_calls) * MONTH_SECONDS / one.length_seconds for one in ledgers
         ),
