@@ -59,7 +59,10 @@ def judged(turns: list[tuple[Turn, Turn]]) -> int:
     growth = cpu_seconds / min(half.cpu_seconds for half, _ in turns)
     policies = turns[0][1].policies
     print(f"keep-warm: {CALLS:,} calls through {policies} policies")
-    print(f"time    {seconds:.1f} s (limit {SECONDS_LIMIT:.0f} s), reading included")
+    print(
+        f"time    {seconds:.1f} s (limit {SECONDS_LIMIT:.0f} s), reading included; "
+        f"{cpu_seconds:.1f} s of a processor"
+    )
     print(f"memory  {memory / 1e6:.0f} MB (limit {MEMORY_LIMIT_BYTES / 1e6:.0f} MB)")
     print(f"growth  {growth:.2f} times for twice the calls (limit {GROWTH_LIMIT})")
     return int(seconds > SECONDS_LIMIT or memory > MEMORY_LIMIT_BYTES or growth > GROWTH_LIMIT)

@@ -126,12 +126,13 @@ def test_the_picture_is_drawn_as_its_name_says(
 def test_the_picture_names_every_policy_and_rings_the_front() -> None:
     hourly = Arrivals(np.arange(0, 864_000, 3600.0), 864_000)
     endpoint = Endpoint(AnswerTimes([5.0], [0.5]), Prices(0.001), 600.0)
-    tournament = compared([Ping(540.0), Ping(60.0)], [hourly], endpoint)
+    tournament = compared([Ping(540.0), Ping(60.0), Ping(60.0)], [hourly], endpoint)
 
-    svg = pareto_figure(tournament, "USD").svg
+    figure = pareto_figure(tournament, "USD")
 
-    for text in ("never", "ping 9 min", "ping 1 min", "cost per month [USD]"):
-        assert text in svg
+    for text in ("never", "ping 9 min", "ping 1 min and 1 alike", "cost per month [USD]"):
+        assert text in figure.svg
+    assert "The axis of cost is logarithmic." in figure.caption
 
 
 @pytest.mark.parametrize(

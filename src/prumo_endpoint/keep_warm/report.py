@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
+from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from prumo.quantity import MISSING, Quantity, digits
-from prumo.report.figures.figure import INK, PALETTE, PLAIN_NUMBER, draw, plain, round_numbers
+from prumo.report.figures.figure import (
+    INK,
+    PALETTE,
+    PLAIN_NUMBER,
+    SHAPES,
+    draw,
+    plain,
+    round_numbers,
+)
 from prumo.report.figures.pareto import PixelAxis, free_places
 from prumo.report.language import english
 
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from prumo.report.figures.figure import Figure
+    from prumo.report.figures.pareto import Box
     from prumo_endpoint.keep_warm.tournament import Endpoint, Entry, Interval, Tournament
 
 FORMAT = 1
@@ -202,35 +213,57 @@ def _seconds(seconds: float) -> str:
 
 def pareto_figure(tournament: Tournament, currency: str) -> Figure:
     """Cold answers avoided to the right, money upwards; ringed what none beats in both."""
-    points = pl.DataFrame([_point(entry) for entry in tournament.entries])
+    points = pl.DataFrame(_points(tournament.entries))
     costs = points["cost"].to_list()
     is_spread = min(costs) > 0 and max(costs) > _SPREAD_RATIO * min(costs)
-    avoided = PixelAxis(_LEFT_PERCENT, _RIGHT_PERCENT, False, _WIDTH)
+    left = min(_LEFT_PERCENT, _RIGHT_PERCENT / 100 * min(points["avoided"]))
+    avoided = PixelAxis(left, _RIGHT_PERCENT, False, _WIDTH)
     cost = PixelAxis.of(costs, _HEIGHT, logarithmic=is_spread)
     x = alt.X("avoided:Q", **_axis(avoided, "cold answers avoided [%]"))
     y = alt.Y("cost:Q", **_axis(cost, f"cost per month [{currency}]"))
-    interval = alt.Chart(points).mark_rule(strokeWidth=1, opacity=0.6, clip=True, color=PALETTE[0])
+    color = alt.Color("color:N", scale=None)
+    interval = alt.Chart(points).mark_rule(strokeWidth=1, opacity=0.7, clip=True)
     front = alt.Chart(points.filter("front").sort("avoided")).encode(x=x, y=y)
     chart = alt.layer(
         front.mark_line(color=INK, strokeWidth=1, strokeDash=[5, 3], interpolate="step-before"),
-        interval.encode(x="avoided_low:Q", x2="avoided_high:Q", y=y),
-        interval.encode(y="cost_low:Q", y2="cost_high:Q", x=x),
-        alt.Chart(points).mark_point(filled=True, size=55, color=PALETTE[0]).encode(x=x, y=y),
-        front.mark_point(size=170, color=INK, strokeWidth=1.3),
+        interval.encode(x="avoided_low:Q", x2="avoided_high:Q", y=y, color=color),
+        interval.encode(y="cost_low:Q", y2="cost_high:Q", x=x, color=color),
+        alt.Chart(points)
+        .mark_point(filled=True, size=60, opacity=1)
+        .encode(x=x, y=y, color=color, shape=alt.Shape("shape:N", scale=None)),
+        front.mark_point(size=190, color=INK, strokeWidth=1.3),
         _names(points, avoided, cost),
     ).properties(width=_WIDTH, height=_HEIGHT)
+    remark = "logarithmic" if is_spread else "cut off below" if cost.low > 0 else ""
     caption = (
         "A point per policy, with intervals; further right avoids more cold answers, further down "
         "is cheaper. Ringed: no other policy has both fewer cold answers and a lower cost."
+        + (f" The axis of cost is {remark}." if remark else "")
     )
     return draw(chart, "keep-warm", "Cold answers avoided against money", caption, english())
 
 
-def _point(entry: Entry) -> dict[str, Any]:
+def _points(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """A point for each outcome; policies that do exactly the same share one."""
+    points: dict[tuple[int, float], dict[str, Any]] = {}
+    alike: Counter[tuple[int, float]] = Counter()
+    for entry in entries:
+        outcome = entry.cold_calls, entry.monthly_cost.value
+        alike[outcome] += 1
+        points.setdefault(outcome, _point(entry, len(points)))
+    for outcome, point in points.items():
+        if alike[outcome] > 1:
+            point["policy"] += f" and {alike[outcome] - 1} alike"
+    return list(points.values())
+
+
+def _point(entry: Entry, place: int) -> dict[str, Any]:
     avoided, cost = entry.avoided_share, entry.monthly_cost
     return {
         "policy": entry.policy,
         "front": entry.on_front,
+        "color": PALETTE[place % len(PALETTE)],
+        "shape": SHAPES[place % len(SHAPES)],
         "avoided": 100 * avoided.value,
         "avoided_low": 100 * (avoided.value if avoided.low is None else avoided.low),
         "avoided_high": 100 * (avoided.value if avoided.high is None else avoided.high),
@@ -254,19 +287,38 @@ def _names(points: pl.DataFrame, avoided: PixelAxis, cost: PixelAxis) -> Any:  #
     """The policies' names where there is room, those on the front first."""
     rows = points.sort("front", descending=True, maintain_order=True).rows(named=True)
     spots = [(avoided.pixel(row["avoided"]), cost.pixel(row["cost"])) for row in rows]
-    lines = []
+    lines = _front_lines([spot for row, spot in zip(rows, spots, strict=True) if row["front"]])
     for row, (left, low) in zip(rows, spots, strict=True):
         ends = avoided.pixel(row["avoided_low"]), avoided.pixel(row["avoided_high"])
         lines.append((ends[0], low, ends[1], low))
         lines.append((left, cost.pixel(row["cost_low"]), left, cost.pixel(row["cost_high"])))
-    places = free_places([row["policy"] for row in rows], spots, (_WIDTH, _HEIGHT), lines)
+    colors = {row["policy"]: _dark(row["color"]) for row in rows}
+    places = free_places(list(colors), spots, (_WIDTH, _HEIGHT), lines)
     texts = pl.DataFrame(
-        [(place.name, place.x, _HEIGHT - place.y) for place in places],
-        schema={"name": pl.String, "left": pl.Float64, "top": pl.Float64},
+        [(place.name, colors[place.name], place.x, _HEIGHT - place.y) for place in places],
+        schema={"name": pl.String, "color": pl.String, "left": pl.Float64, "top": pl.Float64},
         orient="row",
     )
     return (
         alt.Chart(texts)
-        .mark_text(fontSize=11, color=INK)
-        .encode(x=alt.X("left:Q", scale=None), y=alt.Y("top:Q", scale=None), text="name:N")
+        .mark_text(fontSize=11)
+        .encode(
+            x=alt.X("left:Q", scale=None),
+            y=alt.Y("top:Q", scale=None),
+            text="name:N",
+            color=alt.Color("color:N", scale=None),
+        )
     )
+
+
+def _dark(color: str) -> str:
+    """A colour as text: half of it, and half of it black."""
+    return "#" + "".join(f"{int(color[place : place + 2], 16) // 2:02x}" for place in (1, 3, 5))
+
+
+def _front_lines(spots: Sequence[tuple[float, float]]) -> list[Box]:
+    """Where the steps of the front are: up beside a point, then over to the next one."""
+    lines = []
+    for (left, low), (right, high) in pairwise(sorted(spots)):
+        lines += [(left, min(low, high), left, max(low, high)), (left, high, right, high)]
+    return lines
