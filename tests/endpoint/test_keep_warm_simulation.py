@@ -163,3 +163,14 @@ def test_times_that_nobody_measured_are_refused(seconds: list[float]) -> None:
 def test_idle_times_out_of_reach_are_refused(timeout: float) -> None:
     with pytest.raises(InputError, match="idle time-out"):
         CallsAtOnce(arrivals([0.0]), AnswerTimes([5.0], [0.5]), timeout)
+
+
+def test_cold_answers_of_independent_calls_are_as_many_as_theory_says() -> None:
+    # A Poisson stream is silent for longer than the time-out with probability exp(-rate * timeout).
+    noise = np.random.default_rng(1)
+    trace = arrivals(np.cumsum(noise.exponential(400.0, 200_000)).tolist())
+    simulated = CallsAtOnce(trace, AnswerTimes([0.002], [0.001]), 600.0)
+
+    share = len(simulated.under(Told([])).cold_calls) / 200_000
+
+    assert share == pytest.approx(np.exp(-600 / 400), rel=0.02)
