@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     analysis,
     data_preparation,
+    keep_warm,
     report_page,
     retina_preparation,
     sampler_cost,
@@ -26,6 +27,7 @@ if __name__ == "__main__":
                 report_page.main(),
                 sampler_cost.main(),
                 data_preparation.main(),
+                keep_warm.main(),
                 retina_preparation.main(),
                 tfrecord.main(),
                 training_overhead.main(),

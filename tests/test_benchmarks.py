@@ -12,6 +12,7 @@ import pytest
 from benchmarks import (
     analysis,
     data_preparation,
+    keep_warm,
     report_page,
     retina_fundus,
     retina_preparation,
@@ -80,6 +81,28 @@ def test_the_results_that_are_analysed_have_samples_steps_and_epochs_in_every_ru
 
     assert found.keys() == {"seconds", "memory_bytes", "steps_seconds"}
     assert Results(tmp_path / "some").samples().collect().height == 900
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cpu_seconds", "memory_bytes", "code"),
+    [(59.0, 20.0, 9e8, 0), (61.0, 20.0, 9e8, 1), (59.0, 23.0, 9e8, 1), (59.0, 20.0, 1.1e9, 1)],
+)
+def test_a_tournament_over_one_of_its_limits_fails(
+    seconds: float, cpu_seconds: float, memory_bytes: float, code: int
+) -> None:
+    half = keep_warm.Turn(30.0, 10.0, int(5e8), policies=8)
+    whole = keep_warm.Turn(seconds, cpu_seconds, int(memory_bytes), policies=8)
+
+    assert keep_warm.judged([(half, whole)]) == code
+
+
+def test_a_tournament_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
+    keep_warm.write_trace(tmp_path / "trace.csv", 5000)
+
+    turn = keep_warm.tournament(tmp_path / "trace.csv")
+
+    assert turn.policies == 8
+    assert min(turn.seconds, turn.cpu_seconds, turn.memory_bytes) > 0
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from prumo_endpoint.load.schedule import (
     constant_times,
     poisson_times,
 )
+from prumo_endpoint.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -120,10 +121,9 @@ def _burst(load: Load) -> dict[str, float]:
 
 
 def _trace(load: Load) -> dict[str, float]:
-    from prumo_endpoint.traces import read_trace
-
-    path = Path(load.parameters["trace"])
-    load.send(OpenLoop(read_trace(path, speed=load.parameters["trace_speed"])), "counted")
+    values = load.parameters
+    trace = Trace(Path(values["trace"]), speed_up=values["trace_speed"], seed=values["seed"])
+    load.send(OpenLoop(trace), "counted")
     return {}
 
 

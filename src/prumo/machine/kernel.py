@@ -159,7 +159,7 @@ def has_ended(pid: int) -> bool:
 def cleans_up(pid: int) -> bool:
     """Whether a process says that it cleans up after others, and ends when they have ended."""
     try:
-        return f"{CLEANUP_VARIABLE}=1".encode() in _read(f"/proc/{pid}/environ").split(b"\0")
+        return f"{CLEANUP_VARIABLE}=1".encode() in read_quickly(f"/proc/{pid}/environ").split(b"\0")
     except OSError:
         return False
 

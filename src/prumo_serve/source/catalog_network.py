@@ -15,8 +15,9 @@ from onnx import TensorProto, helper, numpy_helper
 from prumo.errors import InputError, did_you_mean
 from prumo_worker.networks import layer
 from prumo_worker.networks.catalog import CATALOG
-from prumo_worker.networks.layer import NetworkError, margins, pair
+from prumo_worker.networks.layer import margins
 from prumo_worker.networks.network import IMAGE, assemble
+from prumo_worker.networks.operation import Extent, NetworkError, Operation, pair
 from prumo_worker.networks.weights import initial_weights
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ Operator = tuple[str, dict[str, Any], dict[str, np.ndarray]]
 
 
 def _operator(node: Node) -> Operator:
-    kind, attributes, constants = _OPERATORS[type(node.operation)](node.operation, node)
-    return kind, attributes, {name: np.asarray(value) for name, value in constants.items()}
+    return _OPERATORS[type(node.operation)](node.operation, node)
 
 
 def _convolution(operation: layer.Convolution, _node: Node) -> Operator:
@@ -126,7 +126,7 @@ def _pooling(operation: layer.Pooling, node: Node) -> Operator:
     return kind, _window(operation.kernel, operation.stride, [top, left, bottom, right]), {}
 
 
-def _window(kernel: layer.Extent, stride: int, pads: list[int]) -> dict[str, Any]:
+def _window(kernel: Extent, stride: int, pads: list[int]) -> dict[str, Any]:
     return {"kernel_shape": list(pair(kernel)), "strides": [stride] * 2, "pads": pads}
 
 
@@ -140,7 +140,7 @@ def _response_normalization(operation: layer.LocalResponseNormalization, _node: 
     return "LRN", {**attributes, "bias": operation.k}, {}
 
 
-_OPERATORS: dict[type[layer.Operation], Callable[[Any, Node], Operator]] = {
+_OPERATORS: dict[type[Operation], Callable[[Any, Node], Operator]] = {
     layer.Convolution: _convolution,
     layer.MaxPooling: _pooling,
     layer.AveragePooling: _pooling,
@@ -154,7 +154,7 @@ _OPERATORS: dict[type[layer.Operation], Callable[[Any, Node], Operator]] = {
     layer.ClippedRectifier: lambda operation, _: (
         "Clip",
         {},
-        {"low": np.float32(0), "high": np.float32(operation.limit)},
+        {"low": np.zeros((), np.float32), "high": np.full((), operation.limit, np.float32)},
     ),
     layer.GlobalAveragePooling: lambda *_: ("ReduceMean", {"axes": [2, 3], "keepdims": 0}, {}),
     layer.Flatten: lambda *_: ("Flatten", {}, {}),

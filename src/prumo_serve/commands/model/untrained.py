@@ -9,8 +9,7 @@ import click
 
 from prumo.cli.console import print_json, shown_progress
 from prumo_serve.package import require_package_name
-from prumo_serve.package.making import make_package
-from prumo_serve.package.terms import PackageRequest
+from prumo_serve.package.making import PackageRequest, make_package
 from prumo_serve.source.catalog_network import write_catalog_network
 
 CARD = """\
@@ -53,7 +52,8 @@ def untrained_command(
 ) -> None:
     """Pack NETWORK of the catalog with random weights, to measure how it would be served.
 
-    It is as fast, as large and as expensive as a trained one. `prumo network list` shows the catalog.
+    It is as fast, as large and as expensive as a trained one. `prumo network list` shows the
+    catalog.
     """
     require_package_name(out)
     with shown_progress() as progress, tempfile.TemporaryDirectory(prefix="prumo-") as folder:

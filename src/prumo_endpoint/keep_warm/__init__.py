@@ -1,0 +1,1 @@
+"""Keeping a serverless endpoint warm: policies, their simulation on traces, and a tournament."""

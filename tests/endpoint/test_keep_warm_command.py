@@ -1,0 +1,170 @@
+"""`prumo endpoint keep-warm` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from prumo_endpoint.keep_warm.ping import Ping
+from prumo_endpoint.keep_warm.report import pareto_figure
+from prumo_endpoint.keep_warm.times import AnswerTimes
+from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
+from prumo_endpoint.traces import Arrivals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Prumo
+
+TIMES = ("--cold", "12.5", "--warm", "0.36")
+REQUESTS = "request,outcome,is_cold,latency_seconds\n"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    noise = np.random.default_rng(1)
+    days = [day * 86_400 + 8 * 3600 + noise.random(40) * 36_000 for day in range(10)]
+    file = tmp_path / "calls.csv"
+    pl.DataFrame({"arrival_seconds": np.sort(np.concatenate(days))}).write_csv(file)
+    return file
+
+
+def test_the_answer_comes_first_and_the_table_fits_a_terminal(
+    trace: Path, prumo_here: Prumo
+) -> None:
+    done = prumo_here(
+        "endpoint", "keep-warm", trace, *TIMES, "--provisioned-price", "0.00001", "--provisioned=3"
+    )
+
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    table = next(place for place, line in enumerate(lines) if line.startswith("policy"))
+    assert table <= 5
+    assert lines[0].startswith("Nothing kept warm: ")
+    assert "of 400 answers are cold" in lines[0]
+    assert lines[1].startswith("Fewest cold answers: ")
+    rows = lines[table : table + 10]
+    assert max(map(len, rows)) <= 80
+    assert [row.split("  ")[0].rstrip(" *") for row in rows[2:]] == [
+        "never",
+        "ping 5 min",
+        "ping 9 min",
+        "schedule 8-18 h",
+        "hybrid histogram",
+        "forecast 10 %",
+        "forecast 50 %",
+        "provisioned 3",
+    ]
+    assert "95 % intervals by bootstrap over 10 days" in done.stdout
+
+
+def test_a_program_reads_everything_as_json(trace: Path, prumo_here: Prumo) -> None:
+    done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--ping", "3min", "--json")
+
+    document = json.loads(done.stdout)
+
+    assert document["format"] == 1
+    assert document["times"]["cold"] == {"n": 1, "mean_seconds": 12.5}
+    assert document["prices"]["per_second"] == 0.00004
+    assert document["intervals"]["blocks"] == 10
+    policies = {entry["policy"]: entry for entry in document["policies"]}
+    assert "ping 3 min" in policies
+    assert "provisioned 1" not in policies
+    assert any("--provisioned-price" in remark for remark in document["remarks"])
+    never = policies["never"]
+    assert never["avoided_share"]["value"] == 0.0
+    assert never["cold_share"]["low"] < never["cold_share"]["value"]
+    assert never["warm_instance_seconds"] > 0
+
+
+def test_times_come_from_the_requests_of_a_results_folder(
+    trace: Path, tmp_path: Path, prumo_here: Prumo
+) -> None:
+    for run, cold in (("C01-r1", 9.0), ("C02-r1", 3.0), ("C02-r2", 5.0)):
+        folder = tmp_path / "results" / "runs" / run
+        folder.mkdir(parents=True)
+        rows = f"1,answered,True,{cold}\n2,answered,False,0.5\n3,late,False,60\n4,answered,,7\n"
+        (folder / "requests.csv").write_text(REQUESTS + rows)
+    words = ("endpoint", "keep-warm", trace, "--results", tmp_path / "results", "--json")
+
+    chosen = prumo_here(*words, "--scenario", "C2")
+    open_ = prumo_here(*words)
+
+    assert json.loads(chosen.stdout)["times"] == {
+        "cold": {"n": 2, "mean_seconds": 4.0},
+        "warm": {"n": 2, "mean_seconds": 0.5},
+    }
+    assert open_.returncode == 2
+    assert "has scenarios C1, C2; name one of them" in open_.stderr
+
+
+def test_times_come_from_two_tables(trace: Path, tmp_path: Path, prumo_here: Prumo) -> None:
+    (tmp_path / "cold.csv").write_text(",requestLatency,fullLatency\n0,9,12\n1,9,14\n")
+    (tmp_path / "warm.csv").write_text("seconds\n0.3\n")
+
+    done = prumo_here(
+        "endpoint", "keep-warm", trace, "--cold=cold.csv", "--warm=warm.csv", "--json"
+    )
+
+    assert json.loads(done.stdout)["times"]["cold"] == {"n": 2, "mean_seconds": 13.0}
+
+
+@pytest.mark.parametrize(("name", "begin"), [("a.svg", b"<svg"), ("a.png", b"\x89PNG")])
+def test_the_picture_is_drawn_as_its_name_says(
+    name: str, begin: bytes, trace: Path, tmp_path: Path, prumo_here: Prumo
+) -> None:
+    done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--figure", f"pictures/{name}")
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "pictures" / name).read_bytes().startswith(begin)
+
+
+def test_the_picture_names_every_policy_and_rings_the_front() -> None:
+    hourly = Arrivals(np.arange(0, 864_000, 3600.0), 864_000)
+    endpoint = Endpoint(AnswerTimes([5.0], [0.5]), Prices(0.001), 600.0)
+    tournament = compared([Ping(540.0), Ping(60.0), Ping(60.0)], [hourly], endpoint)
+
+    figure = pareto_figure(tournament, "USD")
+
+    for text in ("never", "ping 9 min", "ping 1 min and 1 alike", "cost per month [USD]"):
+        assert text in figure.svg
+    assert "The axis of cost is logarithmic." in figure.caption
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--cold", "12"), "give --cold and --warm, or --results"),
+        (("--cold", "slow", "--warm", "1"), "'slow' is neither a number of seconds nor a CSV"),
+        (("--cold", "0", "--warm", "1"), "a cold time is not above zero"),
+        ((*TIMES, "--figure", "a.pdf"), "--figure draws .svg or .png"),
+        ((*TIMES, "--hours", "8-30"), "is not a part of the day; write it as 8-18"),
+        ((*TIMES, "--idle-timeout", "2d"), "at most a day"),
+        ((*TIMES, "--price", "aws/t3.large@us-east-1"), "price"),
+        ((*TIMES, "--function", "f1"), "has no functions to choose 'f1' from"),
+        (("--results", "nowhere"), "is not a results folder"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line(
+    words: tuple[str, ...], message: str, trace: Path, prumo_here: Prumo
+) -> None:
+    done = prumo_here("endpoint", "keep-warm", trace, *words)
+
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_trace_with_a_wrong_cell_is_refused_with_its_line(
+    tmp_path: Path, prumo_here: Prumo
+) -> None:
+    (tmp_path / "bad.csv").write_text("arrival_seconds\n1\n-5\n")
+
+    done = prumo_here("endpoint", "keep-warm", "bad.csv", *TIMES)
+
+    assert done.returncode == 2
+    assert "bad.csv:3: arrival_seconds is '-5'; no time is before the start" in done.stderr
