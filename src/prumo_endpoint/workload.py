@@ -133,6 +133,7 @@ class Requests(Workload):
         "billed_seconds",
     )
     launcher = "prumo_endpoint.launcher:RequestsLauncher"
+    sections = "prumo_endpoint.report.sections:SECTIONS"
     no_probe = "sequences of requests are not probed; one finished run is enough to forecast"
 
     def value_problems(

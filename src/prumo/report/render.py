@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from rich.text import Text
 
 from prumo.message import Message
-from prumo.report.sections import SECTIONS
+from prumo.report.sections import section_kinds
 from prumo.report.sections.outcome import WarningsSection
 from prumo.report.sentence import sentences
 from prumo.version import __version__
@@ -50,7 +50,7 @@ class LocalizedReport:
     @cached_property
     def sections(self) -> list[Section]:
         """Every section, in reading order."""
-        return [section.of(self.results, self.report) for section in SECTIONS]
+        return [section.of(self.results, self.report) for section in section_kinds(self.results)]
 
     @property
     def sentences(self) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, StrEnum
 
 
@@ -62,6 +62,20 @@ CATALOGUE = (
     Metric("first_step_seconds", "s", Better.LOWER, Kind.SPEED),
     Metric("data_seconds", "s", Better.LOWER, Kind.SPEED),
     Metric("compute_seconds", "s", Better.LOWER, Kind.SPEED),
+    # Of requests to an endpoint.
+    Metric("latency_seconds", "s", Better.LOWER, Kind.SPEED, headline=True),
+    Metric("cold_latency_seconds", "s", Better.LOWER, Kind.SPEED, headline=True),
+    Metric("warm_latency_seconds", "s", Better.LOWER, Kind.SPEED),
+    *(
+        Metric(f"latency_{name}_seconds", "s", Better.LOWER, Kind.SPEED, headline=name == "p95")
+        for name in ("p50", "p90", "p95", "p99", "max")
+    ),
+    Metric("answers_per_second", "answers/s", Better.HIGHER, Kind.SPEED, headline=True),
+    Metric("highest_rate", "requests/s", Better.HIGHER, Kind.SPEED, headline=True),
+    *(
+        Metric(f"{name}_seconds", "s", Better.LOWER, Kind.SPEED)
+        for name in ("queue", "decode", "preprocess", "predict")
+    ),
     # Last of the times: what a run says of itself is nearer to what was asked.
     Metric("wall_seconds", "s", Better.LOWER, Kind.SPEED, headline=True),
     Metric("loss", "", Better.LOWER, Kind.LEARNING),
@@ -86,6 +100,15 @@ CATALOGUE = (
     Metric("feature_seconds", "s", Better.LOWER, Kind.PROCESS),
     Metric("warmup_seconds", "s", Better.LOWER, Kind.PROCESS),
     Metric("images", "images", Better.UNKNOWN, Kind.PROCESS),
+    Metric("billed_seconds", "s", Better.LOWER, Kind.PROCESS),
+    Metric("requests", kind=Kind.PROCESS),
+    Metric("failed_requests", "", Better.LOWER, Kind.PROCESS),
+    Metric("inferences", kind=Kind.PROCESS),
+    Metric("data_bytes", "B", kind=Kind.PROCESS),
+    Metric("cold_answers", kind=Kind.PROCESS),
+    Metric("warm_answers", kind=Kind.PROCESS),
+    Metric("offered_per_second", "requests/s", kind=Kind.PROCESS),
+    Metric("lateness_share", "", Better.LOWER, Kind.PROCESS),
     Metric("max_rss_bytes", "B", Better.LOWER, Kind.USAGE, headline=True),
     Metric("tree_rss_bytes_max", "B", Better.LOWER, Kind.USAGE),
     Metric("cpu_percent_mean", "%", kind=Kind.USAGE, headline=True),
@@ -111,6 +134,8 @@ COST = re.compile(r"cost(_per_epoch|_per_1000_images|_per_inference|_to_loss)?_(
 COST_HEADLINES = {None, "_per_inference"}
 UNITS = {"_seconds": "s", "_bytes": "B", "_percent": "%", "_joules": "J", "_watts": "W"}
 
+GENERATOR = "generator_"
+"""Begins what a load generator measured of itself."""
 HEADLINES_SHOWN = 6
 
 
@@ -123,6 +148,10 @@ def metric_of(name: str) -> Metric:
     if cost := COST.fullmatch(name):
         headline = cost[1] in COST_HEADLINES
         return Metric(name, cost[2].upper(), Better.LOWER, Kind.MONEY, headline)
+    if name.startswith(GENERATOR):
+        return replace(
+            metric_of(name.removeprefix(GENERATOR)), name=name, kind=Kind.PROCESS, headline=False
+        )
     unit = next((unit for ending, unit in UNITS.items() if name.endswith(ending)), "")
     return Metric(name, unit, headline=True)
 

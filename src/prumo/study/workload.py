@@ -71,6 +71,9 @@ class Workload(Section):
     launcher: ClassVar[str] = ""
     """`module:class` of the `prumo.run.workloads.Launcher`, called with the study and a
     `prumo.progress.Progress`. It is imported when runs are started; empty where none can be."""
+    sections: ClassVar[str] = ""
+    """`module:name` of a sequence of `prumo.report.sections.section.Section` that a report of such
+    runs has before its general ones; imported when a report is made, empty where there is none."""
     no_probe: ClassVar[str] = ""
     """Why a forecast cannot try a run to see how long it takes; empty where it can."""
 

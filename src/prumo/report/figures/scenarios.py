@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ from prumo.report.label import metric_title
 from prumo.statistics.metric import metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from prumo.report.figures.figure import Figure, Rows
     from prumo.report.language import Language
@@ -45,12 +46,30 @@ WHISKER_LENGTHS = 1.5
 # With fewer runs a box shows no more than its points do.
 FEWEST_RUNS_FOR_BOX = 8
 MOST_POINTS = 4000
-BOX_CAPTION = Message(
-    "Box: the middle half of the runs, with a line at the median. Whiskers: the last runs within "
-    "1.5 lengths of the box."
+
+
+@dataclass(frozen=True)
+class BoxWords:
+    """How a figure of boxes is called and explained."""
+
+    name: str
+    title: Callable[[Message | str], Message]
+    """Of a metric with this title."""
+    box: Message
+    dots: Message
+    dots_outside: Message
+
+
+RUN_BOXES = BoxWords(
+    "boxes",
+    lambda metric: Message("Spread of the runs: {metric}", {"metric": metric}),
+    Message(
+        "Box: the middle half of the runs, with a line at the median. Whiskers: the last runs "
+        "within 1.5 lengths of the box."
+    ),
+    Message("Dots: single runs."),
+    Message("Dots: the runs outside of the whiskers."),
 )
-RUNS = Message("Dots: single runs.")
-RUNS_OUTSIDE = Message("Dots: the runs outside of the whiskers.")
 
 BAR_ROW_PIXELS = 19
 BAR_PLOT_PIXELS = {1: 640, 2: 315}
@@ -119,9 +138,13 @@ def has_many_runs(runs: pl.DataFrame, metric: str) -> bool:
 
 
 def boxes_figures(
-    runs: pl.DataFrame, factors: Sequence[str], metric: str, language: Language
+    runs: pl.DataFrame,
+    factors: Sequence[str],
+    metric: str,
+    language: Language,
+    words: BoxWords = RUN_BOXES,
 ) -> list[Figure]:
-    """Median, quartiles and whiskers, and the runs themselves below."""
+    """Median, quartiles and whiskers, and the runs (or what a row stands for) themselves below."""
     measured = runs.drop_nulls(metric)
     scale = language.scale(measured.select(pl.col(metric).median()).item(), metric_of(metric).unit)
     values = measured.select("scenario", value=pl.col(metric) / scale.factor)
@@ -136,9 +159,9 @@ def boxes_figures(
             row_columns(boxes, panel), row_columns(points, panel), x, rows.color
         ),
         rows,
-        "boxes",
-        Message("Spread of the runs: {metric}", {"metric": metric_title(metric)}),
-        [BOX_CAPTION, RUNS if all_shown else RUNS_OUTSIDE, extent.remark],
+        words.name,
+        words.title(metric_title(metric)),
+        [words.box, words.dots if all_shown else words.dots_outside, extent.remark],
         language,
     )
 

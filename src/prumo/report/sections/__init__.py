@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
 from prumo.report.sections.money import ForecastSection, MoneySection
@@ -21,6 +22,7 @@ from prumo.report.sections.variation import EffectsSection, VariationSection
 
 if TYPE_CHECKING:
     from prumo.report.sections.section import Section
+    from prumo.results.tables import Results
 
 SECTIONS: tuple[type[Section], ...] = (
     WarningsSection,
@@ -42,3 +44,10 @@ SECTIONS: tuple[type[Section], ...] = (
     SettingSection,
     RepeatSection,
 )
+_OWN_PLACE = SECTIONS.index(ScenariosSection)
+
+
+def section_kinds(results: Results) -> list[type[Section]]:
+    """The sections of a report on these results; a workload's own follow the answer."""
+    own = results.study.workload.sections if results.study is not None else ""
+    return [*SECTIONS[:_OWN_PLACE], *(resolve_name(own) if own else ()), *SECTIONS[_OWN_PLACE:]]

@@ -1,0 +1,287 @@
+"""The sections of a report about requests: latency, time line, tail, rates, memory, generator."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from prumo.message import Message
+from prumo.quantity import MISSING
+from prumo.report.figures.scenarios import boxes_figures
+from prumo.report.label import levels_label
+from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
+from prumo_endpoint.load.request_table import (
+    PERCENTILES,
+    REQUESTS_FILE,
+    UNCOUNTED,
+    percentile,
+    read_requests,
+    requests_needed,
+)
+from prumo_endpoint.report.figures import (
+    REQUEST_BOXES,
+    memory_figures,
+    rate_figures,
+    tail_figures,
+    timeline_figures,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from prumo.report.content import Report
+    from prumo.report.figures.figure import Figure
+    from prumo.report.language import Language
+    from prumo.results.tables import Results
+
+LATENCY = "latency_seconds"
+TOO_FEW = Message("not enough requests")
+
+
+@lru_cache(maxsize=2)
+def requests_of(results: Results) -> pl.DataFrame:
+    """The requests of all finished runs, with the scenario and levels of their run."""
+    parts = []
+    levels = {row["run"]: row for row in results.runs().iter_rows(named=True)}
+    for record in results.records:
+        path = results.path / "runs" / record.run / REQUESTS_FILE
+        if record.verdict != "finished" or not path.exists():
+            continue
+        rows = [asdict(row) for row in read_requests(path)]
+        if rows:
+            constants = {name: levels[record.run][name] for name in results.factors}
+            parts.append(
+                pl.DataFrame(rows, infer_schema_length=None).with_columns(
+                    pl.lit(record.run).alias("run"),
+                    pl.lit(record.scenario).alias("scenario"),
+                    *(pl.lit(value).alias(name) for name, value in constants.items()),
+                )
+            )
+    return pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()
+
+
+@dataclass(frozen=True)
+class RequestsSection(Section):
+    """What sections about requests share."""
+
+    requests: pl.DataFrame
+    """Those that count, of finished runs."""
+
+    @classmethod
+    def of(cls, results: Results, report: Report, /) -> Self:
+        """The requests of a report's runs."""
+        requests = requests_of(results)
+        counted = requests.filter(pl.col("phase") != UNCOUNTED) if requests.height else requests
+        return cls(report, counted)
+
+    @property
+    def answered(self) -> pl.DataFrame:
+        """Those that have a latency."""
+        if not self.requests.height:
+            return self.requests
+        return self.requests.filter(pl.col("outcome") == "answered")
+
+
+@dataclass(frozen=True)
+class LatencySection(RequestsSection):
+    """How long answers take: boxes, and a table of percentiles."""
+
+    name = "latency"
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """A box per scenario, over its requests."""
+        if not self.answered.height:
+            return []
+        varying = self.report.varying
+        return boxes_figures(self.answered, varying, LATENCY, language, REQUEST_BOXES)
+
+    def table(self, language: Language) -> TextTable:
+        """A row per scenario; percentiles only with the requests that they need."""
+        rows = []
+        for (scenario,), requests in self.requests.group_by("scenario", maintain_order=True):
+            answered = requests.filter(pl.col("outcome") == "answered")
+            latencies = answered[LATENCY].to_list()
+            cells = [
+                language.quantity(sum(latencies) / len(latencies), "s") if latencies else MISSING
+            ]
+            for share in PERCENTILES.values():
+                value = percentile(latencies, share)
+                cells.append(
+                    language.say(TOO_FEW) if value is None else language.quantity(value, "s")
+                )
+            levels = levels_label(requests.row(0, named=True), self.report.varying)
+            failed = requests.height - answered.height
+            rows.append((str(scenario), levels, str(answered.height), str(failed), *cells))
+        heads = language.each("scenario", "levels", "answered", "failed", "mean")
+        return TextTable(
+            self.name,
+            language.say("Latency of requests"),
+            (*heads, *PERCENTILES),
+            tuple(rows),
+            words=2,
+        )
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """The boxes and the table."""
+        if not self.requests.height:
+            return None
+        values = {"table": self.table(language), "remarks": [_needed_remark()]}
+        return PageSection(self.name, language.say("Latency of requests"), "table", values)
+
+    def print(self, console: Console, language: Language, /) -> None:
+        """The table."""
+        if not self.requests.height:
+            return
+        content = self.table(language)
+        table = Table(
+            title=content.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
+        )
+        for place, head in enumerate(content.heads):
+            table.add_column(head, justify="left" if place < content.words else "right")
+        for row in content.rows:
+            table.add_row(*map(Text, row))
+        console.print()
+        console.print(table)
+
+    def tables(self, language: Language, /) -> list[TextTable]:
+        """The same for documents."""
+        return [self.table(language)] if self.requests.height else []
+
+    def document(self, _language: Language, /) -> dict[str, Any]:
+        """Percentiles by scenario; null where there are too few requests."""
+        if not self.requests.height:
+            return {}
+        return {
+            "latency": {
+                str(scenario): {
+                    name: percentile(answered[LATENCY].to_list(), share)
+                    for name, share in PERCENTILES.items()
+                }
+                for (scenario,), answered in self.answered.group_by("scenario", maintain_order=True)
+            }
+        }
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """All requests, one row each."""
+        return {"requests": self.requests} if self.requests.height else {}
+
+
+class TimelineSection(RequestsSection, FigureSection):
+    """When requests were sent and how long each took."""
+
+    name = "timeline"
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """A point per request."""
+        return timeline_figures(self.answered, self.report.varying, language)
+
+
+class TailSection(RequestsSection, FigureSection):
+    """The slowest answers."""
+
+    name = "tail"
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """A line per scenario, as far as its number of requests reaches."""
+        return tail_figures(self.answered, self.report.varying, language)
+
+
+class RateSection(RequestsSection, FigureSection):
+    """How latency grows with the rate of requests."""
+
+    name = "rate"
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """A line per scenario over the rates that were offered."""
+        return rate_figures(self.answered, self.report.varying, language)
+
+
+@dataclass(frozen=True)
+class MemorySection(FigureSection):
+    """Time and cost against the memory of an instance."""
+
+    name = "memory"
+    memory_mb: dict[str, int]
+    """By scenario."""
+
+    @classmethod
+    def of(cls, results: Results, report: Report, /) -> Self:
+        """The memory that each scenario's runs had."""
+        found = {
+            record.scenario: int(record.parameters["memory_mb"])
+            for record in results.records
+            if record.parameters.get("memory_mb")
+        }
+        return cls(report, found)
+
+    def figures(self, language: Language, /) -> list[Figure]:
+        """Both over the memory, with the cheapest, the fastest and the balanced one marked."""
+        return memory_figures(self.report, self.memory_mb, language)
+
+
+@dataclass(frozen=True)
+class GeneratorSection(Section):
+    """How far the load generator can be trusted."""
+
+    name = "generator"
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """The worst of all runs, as one sentence each."""
+        runs = self.report.finished
+        if "generator_lateness_p99_seconds" not in runs.columns or not runs.height:
+            return None
+        worst = {name: max(runs[f"generator_{name}"]) for name in _GENERATOR}
+        rates = runs["generator_honest_requests_per_second"]
+        remarks = [
+            Message(
+                "Before each run the load generator was measured on a server that answers at "
+                "once: it sent at most {late} late (p99) and took {cpu} of a processor for a "
+                "request; it held {rate} requests/s.",
+                {
+                    "late": language.quantity(worst["lateness_p99_seconds"], "s"),
+                    "cpu": language.quantity(worst["cpu_seconds_per_request"], "s"),
+                    "rate": language.number(min(rates)),
+                },
+            ),
+            Message(
+                "On a server with a known wait it measured {error} more than that wait on average.",
+                {"error": language.quantity(worst["wait_error_seconds"], "s")},
+            ),
+        ]
+        if "lateness_share" in runs.columns:
+            share = max(runs["lateness_share"].drop_nulls())
+            remarks.append(
+                Message(
+                    "In the runs themselves its lateness was at most {share} of the latency.",
+                    {"share": language.percent(share)},
+                )
+            )
+        title = language.say("The load generator")
+        return PageSection(self.name, title, "table", {"table": None, "remarks": remarks})
+
+
+_GENERATOR = ("lateness_p99_seconds", "cpu_seconds_per_request", "wait_error_seconds")
+
+SECTIONS = (
+    LatencySection,
+    MemorySection,
+    RateSection,
+    TimelineSection,
+    TailSection,
+    GeneratorSection,
+)
+
+
+def _needed_remark() -> Message:
+    return Message(
+        "A percentile needs a number of requests: {p90} for p90, {p95} for p95, {p99} for p99.",
+        {name: requests_needed(share) for name, share in PERCENTILES.items()},
+    )
