@@ -132,6 +132,7 @@ class Requests(Workload):
         "highest_rate",
         "billed_seconds",
     )
+    main_metric = "latency_seconds"
     launcher = "prumo_endpoint.launcher:RequestsLauncher"
     sections = "prumo_endpoint.report.sections:SECTIONS"
     no_probe = "sequences of requests are not probed; one finished run is enough to forecast"

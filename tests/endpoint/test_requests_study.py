@@ -80,6 +80,13 @@ def test_every_kind_of_load_is_put_on_a_model_that_prumo_serves(
     # Too few for a 99th percentile, enough for the median.
     assert "latency_p50_seconds" in found["C02-r1"]["metrics"]
     assert "latency_p99_seconds" not in found["C02-r1"]["metrics"]
+    report = prumo_here("report", "results")
+    assert "Latency of requests" in report.stdout
+    assert "n < 662" in report.stdout
+    page = (tmp_path / "results" / "report.html").read_text()
+    for figure in ("latency", "timeline"):
+        assert f'id="{figure}-title"' in page
+    assert "The load generator" in page
 
 
 @pytest.mark.slow

@@ -129,9 +129,11 @@ def headline_metrics(results: Results, measured: Sequence[str]) -> list[str]:
     chosen = headlines(measured)
     if results.study is None:
         return chosen
-    # It decides how often scenarios run, or else is the time that is paid for.
-    goal = results.study.replications
-    subject = goal.metric if isinstance(goal, Adaptive) else results.study.cost.metric
+    # It decides how often scenarios run, or is what the workload is about, or the time paid for.
+    goal, workload = results.study.replications, results.study.workload
+    subject = workload.main_metric or results.study.cost.metric
+    if isinstance(goal, Adaptive):
+        subject = goal.metric
     if subject is None or subject not in measured:
         return chosen
     return [subject, *(name for name in chosen if name != subject)]

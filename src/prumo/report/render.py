@@ -82,7 +82,7 @@ class LocalizedReport:
     def frames(self) -> dict[str, pl.DataFrame]:
         """The tables for programs, by name; an empty one is kept too."""
         found = {name: frame for part in self.sections for name, frame in part.frames().items()}
-        return {name: found[name] for name in FRAMES if name in found}
+        return {name: found.pop(name) for name in FRAMES if name in found} | found
 
     def document(self) -> dict[str, Any]:
         """Everything the report says, ready for JSON."""
@@ -103,7 +103,8 @@ class LocalizedReport:
                 "unfinished": counts.unfinished,
             },
             "sentences": [self.language.say(sentence) for sentence in sentences(report)],
-            **{key: found[key] for key in DOCUMENT_KEYS},
+            **{key: found.pop(key) for key in DOCUMENT_KEYS},
+            **found,
         }
 
     def print(self, console: Console) -> None:

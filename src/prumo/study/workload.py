@@ -68,6 +68,8 @@ class Workload(Section):
     reported_metrics: ClassVar[Sequence[str]] = ()
     """The metrics of every run, beside those that Prumo measures itself. Adaptive replications can
     have one of them as their goal; without `parameters` any name goes."""
+    main_metric: ClassVar[str] = ""
+    """The metric that a report is about; empty for the time that is paid for."""
     launcher: ClassVar[str] = ""
     """`module:class` of the `prumo.run.workloads.Launcher`, called with the study and a
     `prumo.progress.Progress`. It is imported when runs are started; empty where none can be."""

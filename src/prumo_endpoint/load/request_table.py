@@ -161,8 +161,9 @@ class RequestTable:
         boot_id = sent.notes.get("boot-id") or _text(said.get("boot_id"))
         is_cold: bool | None = None
         if boot_id and self._starts_on_demand:
-            noted = sent.notes.get("cold")
-            is_cold = boot_id not in self._boots if noted is None else noted == "1"
+            # A local endpoint says it; elsewhere the first answer of a boot is the cold one.
+            is_local = "instance" in sent.notes
+            is_cold = sent.notes.get("cold") == "1" if is_local else boot_id not in self._boots
             self._boots.add(boot_id)
         return Row(
             request=sent.number,

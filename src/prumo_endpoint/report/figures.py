@@ -51,6 +51,7 @@ REQUEST_BOXES = BoxWords(
     ),
     Message("Dots: single requests."),
     Message("Dots: the requests outside of the whiskers."),
+    axis=Message("Latency"),
 )
 
 

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
     from prumo.results.tables import Results
 
 LATENCY = "latency_seconds"
-TOO_FEW = Message("not enough requests")
+REMARK = Message(
+    "n < {p90}: not enough requests for this percentile.", {"p90": requests_needed(0.9)}
+)
 
 
 @lru_cache(maxsize=2)
@@ -114,9 +116,8 @@ class LatencySection(RequestsSection):
             ]
             for share in PERCENTILES.values():
                 value = percentile(latencies, share)
-                cells.append(
-                    language.say(TOO_FEW) if value is None else language.quantity(value, "s")
-                )
+                too_few = f"n < {requests_needed(share)}"
+                cells.append(too_few if value is None else language.quantity(value, "s"))
             levels = levels_label(requests.row(0, named=True), self.report.varying)
             failed = requests.height - answered.height
             rows.append((str(scenario), levels, str(answered.height), str(failed), *cells))
@@ -133,7 +134,7 @@ class LatencySection(RequestsSection):
         """The boxes and the table."""
         if not self.requests.height:
             return None
-        values = {"table": self.table(language), "remarks": [_needed_remark()]}
+        values = {"table": self.table(language), "remarks": [REMARK]}
         return PageSection(self.name, language.say("Latency of requests"), "table", values)
 
     def print(self, console: Console, language: Language, /) -> None:
@@ -150,6 +151,7 @@ class LatencySection(RequestsSection):
             table.add_row(*map(Text, row))
         console.print()
         console.print(table)
+        console.print(Text(language.say(REMARK)))
 
     def tables(self, language: Language, /) -> list[TextTable]:
         """The same for documents."""
@@ -278,10 +280,3 @@ SECTIONS = (
     TailSection,
     GeneratorSection,
 )
-
-
-def _needed_remark() -> Message:
-    return Message(
-        "A percentile needs a number of requests: {p90} for p90, {p95} for p95, {p99} for p99.",
-        {name: requests_needed(share) for name, share in PERCENTILES.items()},
-    )

@@ -58,6 +58,8 @@ class BoxWords:
     box: Message
     dots: Message
     dots_outside: Message
+    axis: Message | None = None
+    """What the values are; None for the metric's own title."""
 
 
 RUN_BOXES = BoxWords(
@@ -152,7 +154,7 @@ def boxes_figures(
     points, all_shown = _points(values, boxes)
     extent = Extent.of(values["value"].to_list())
     rows = layout(measured, factors)
-    title = axis_title(metric_title(metric), scale.unit, language)
+    title = axis_title(words.axis or metric_title(metric), scale.unit, language)
     x = alt.X("value:Q", **value_axis(title, extent))
     return draw_rows(
         lambda panel: _box_chart(

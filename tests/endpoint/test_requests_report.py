@@ -1,0 +1,118 @@
+"""What a report shows of requests, from run folders that are made for it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prumo.results.folder import write_results
+from prumo_endpoint.load.generator import Sent
+from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
+from support.record_factory import run_record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Prumo
+
+SIZES = {"1gb": 1024, "2gb": 2048, "3gb": 3072}
+MEANS = {"1gb": 0.4, "2gb": 0.15, "3gb": 0.14}
+
+
+def write_runs(path: Path, phases: dict[str, float] | None = None, count: int = 700) -> None:
+    """Two runs at each of three memory sizes; a phase makes its requests slower by its factor."""
+    study: dict[str, Any] = {
+        "name": "asked",
+        "workload": {"kind": "requests"},
+        "factors": {"machine": list(SIZES)},
+        "fixed": {"experiment": "real-time", "target": "url", "address": "http://localhost:1"},
+        "machines": {name: {"price": f"sagemaker/serverless-{name}@us-east-1"} for name in SIZES},
+        "cost": {"of": "inference", "metric": "billed_seconds"},
+        "replications": 2,
+    }
+    generator = np.random.default_rng(1)
+    records, tables = [], {}
+    for number, name in enumerate(SIZES, start=1):
+        for replication in (1, 2):
+            run = f"C0{number}-r{replication}"
+            tables[run] = _table(path.parent / f"{run}.csv", MEANS[name], phases, count, generator)
+            levels = {"machine": name, "memory_mb": SIZES[name]}
+            records.append(
+                run_record(
+                    run,
+                    study="asked",
+                    factors={"machine": name},
+                    parameters=levels,
+                    metrics=figures(tables[run].rows),
+                )
+            )
+    write_results(path, json.dumps(study), {}, records)
+    for run in tables:
+        (path.parent / f"{run}.csv").rename(path / "runs" / run / REQUESTS_FILE)
+
+
+def _table(
+    file: Path,
+    mean: float,
+    phases: dict[str, float] | None,
+    count: int,
+    generator: np.random.Generator,
+) -> RequestTable:
+    with RequestTable(file, [("a.jpg", 100)], starts_on_demand=True) as table:
+        for phase, factor in (phases or {"counted": 1.0}).items():
+            table.phase = phase
+            for number in range(count):
+                due = float(number)
+                end = due + factor * generator.gamma(20, mean / 20)
+                body = b'{"boot_id": "%d"}' % (number // 100)
+                table.record(Sent(number, 0, due, due, due, end, end, status=200, body=body))
+    return table
+
+
+def test_a_report_has_percentiles_figures_and_the_memory_that_is_cheapest(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    write_runs(tmp_path / "results")
+    priced = prumo_here("reprice", "results")
+    told = prumo_here("report", "results")
+
+    assert priced.returncode == 0, priced.stderr
+    assert told.returncode == 0, told.stderr
+    assert "n < 662" not in told.stdout
+    page = (tmp_path / "results" / "report.html").read_text()
+    for figure in ("latency", "timeline", "tail", "memory"):
+        assert f'id="{figure}-title"' in page
+    assert "cold start" in page
+    assert "fastest with 3072 MB, cheapest with 2048 MB, balanced with 2048 MB" in page
+
+
+def test_a_percentile_without_enough_requests_is_not_shown(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    write_runs(tmp_path / "results", count=30)
+    told = prumo_here("report", "results")
+    document = json.loads(prumo_here("report", "results", "--json").stdout)
+
+    # 60 requests of two runs are enough for the median alone.
+    assert "n < 64" in told.stdout
+    assert document["latency"]["C1"]["p50"] is not None
+    assert document["latency"]["C1"]["p90"] is None
+
+
+def test_the_rates_of_a_ramp_are_drawn(prumo_here: Prumo, tmp_path: Path) -> None:
+    write_runs(tmp_path / "results", {"rate=5": 1, "rate=10": 1.1, "rate=20": 3}, count=70)
+    told = prumo_here("report", "results")
+
+    assert told.returncode == 0, told.stderr
+    page = (tmp_path / "results" / "report.html").read_text()
+    assert 'id="rate-title"' in page
+
+
+def test_a_report_speaks_portuguese(prumo_here: Prumo, tmp_path: Path) -> None:
+    write_runs(tmp_path / "results", count=70)
+    told = prumo_here("report", "results", "--lang", "pt-BR")
+
+    assert "Latência das requisições" in told.stdout
+    assert "requisições insuficientes" in told.stdout
