@@ -28,7 +28,8 @@ from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_endpoint.exchange import HEALTHY, PING, exchange
 from prumo_endpoint.launcher import read_payloads
 from prumo_endpoint.load.calibration import calibrate
-from prumo_endpoint.load.generator import Generator, prepared_request
+from prumo_endpoint.load.connection import prepared_request
+from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
 from prumo_endpoint.scenarios import Load, run_scenario
 from prumo_endpoint.targets import TargetOptions, make_target

@@ -40,14 +40,8 @@ MINUTES_OF_DAY = 1440
 BLOCK_BYTES = 8 << 20
 # The names that a column of arrival times may have, the first one found counts.
 TIME_COLUMNS = (
-    "arrival_seconds",
-    "due_seconds",
-    "start_seconds",
-    "seconds",
-    "arrival",
-    "arrival_time",
-    "timestamp",
-    "time",
+    *("arrival_seconds", "due_seconds", "start_seconds", "seconds"),
+    *("arrival", "arrival_time", "timestamp", "time"),
 )
 AZURE_2021 = {"app", "func", "end_timestamp", "duration"}
 AZURE_2019 = {"HashApp", "HashFunction", "1"}
@@ -347,11 +341,8 @@ def _table(
     text: bytes, header: Sequence[str], columns: Sequence[str], file: Path, line: int
 ) -> pl.DataFrame:
     try:
-        return pl.read_csv(
-            io.BytesIO(text),
-            has_header=False,
-            schema=dict.fromkeys(header, pl.String),
-        ).select(columns)
+        schema = dict.fromkeys(header, pl.String)
+        return pl.read_csv(io.BytesIO(text), has_header=False, schema=schema).select(columns)
     except pl.exceptions.PolarsError as error:
         rows = csv.reader(io.StringIO(text.decode("utf-8", "replace")))
         for number, row in enumerate(rows, start=line):

@@ -13,7 +13,8 @@ import pytest
 
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.load.calibration import calibrate, expected_waits, mean_wait_seconds
-from prumo_endpoint.load.generator import Generator, Outcome, Sent, prepared_request
+from prumo_endpoint.load.connection import Outcome, Sent, prepared_request
+from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.reference_server import reference_server
 from prumo_endpoint.load.request_table import (
     REQUESTS_FILE,

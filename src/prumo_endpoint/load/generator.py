@@ -19,11 +19,11 @@ import ssl
 import sys
 import time
 from collections import deque
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
 import httptools
+
+from prumo_endpoint.load.connection import Connection, Outcome, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,62 +35,11 @@ MOST_CONNECTIONS = 1000
 ANSWER_SECONDS = 60.0
 _RECEIVE_BYTES = 1 << 18
 _SUCCESS = range(200, 300)
-_LENGTH_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
-_NOTE = b"x-prumo-"
 _PR_SET_TIMERSLACK = 29
 # Ours: rows are written in pauses at least this long, so that no request waits for them.
 _PAUSE_SECONDS = 0.002
 _LOOK_SECONDS = 0.25
 """How often something outside may end the sending."""
-
-
-class Outcome(StrEnum):
-    """What became of one request."""
-
-    ANSWERED = "answered"
-    """With a status of success."""
-    REFUSED = "refused"
-    """With another status."""
-    LATE = "late"
-    """No whole answer came in time."""
-    CLOSED = "closed"
-    """The connection was closed before the answer was whole."""
-    UNREACHABLE = "unreachable"
-    """No connection could be made."""
-    GARBLED = "garbled"
-    """What came is not HTTP."""
-
-
-@dataclass(slots=True)
-class Sent:
-    """One request; times are seconds since the start of the load."""
-
-    number: int
-    payload: int
-    """Which of the bodies it had."""
-    due: float
-    """When it was to be sent."""
-    free: float
-    """When it could be sent: when due, or when a connection became free, if all were in use."""
-    start: float = math.nan
-    first_byte: float = math.nan
-    end: float = math.nan
-    outcome: Outcome = Outcome.ANSWERED
-    status: int = 0
-    received_bytes: int = 0
-    body: bytes = b""
-    notes: dict[str, str] = field(default_factory=dict)
-    """The answer's headers that begin with `x-prumo-`, in lower case and without that."""
-
-    @property
-    def latency_seconds(self) -> float:
-        """From when it was due to the end of the answer."""
-        return self.end - self.due
-
-    @property
-    def lateness_seconds(self) -> float:
-        """How long the generator itself was late."""
-        return self.start - self.free
 
 
 class Generator:
@@ -115,10 +64,10 @@ class Generator:
         self._most = connections
         self._answer_seconds = answer_seconds
         self._epoll = select.epoll()
-        self._connections: dict[int, _Connection] = {}
-        self._idle: deque[_Connection] = deque()
+        self._connections: dict[int, Connection] = {}
+        self._idle: deque[Connection] = deque()
         self._held: deque[Sent] = deque()
-        self._flying: deque[tuple[float, _Connection, Sent]] = deque()
+        self._flying: deque[tuple[float, Connection, Sent]] = deque()
         """In the order of their deadlines, with those that are over already."""
         self._done: Callable[[Sent], None] = lambda _: None
         self._began = 0.0
@@ -232,7 +181,7 @@ class Generator:
             return
         self._flying.append((now + self._answer_seconds, connection, sent))
 
-    def _connect(self, sent: Sent) -> _Connection:
+    def _connect(self, sent: Sent) -> Connection:
         family, place = self._target
         plain = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -247,12 +196,12 @@ class Generator:
         except OSError:
             plain.close()
             raise
-        connection = _Connection(opened, sent, self._requests[sent.payload])
+        connection = Connection(opened, sent, self._requests[sent.payload])
         self._connections[opened.fileno()] = connection
         self._epoll.register(opened, select.EPOLLIN | select.EPOLLOUT)
         return connection
 
-    def _write(self, connection: _Connection, content: bytes | memoryview) -> None:
+    def _write(self, connection: Connection, content: bytes | memoryview) -> None:
         try:
             done = connection.socket.send(content)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -264,7 +213,7 @@ class Generator:
             connection.unsent = memoryview(content)[done:]
             self._epoll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)
 
-    def _advance(self, connection: _Connection, events: int) -> None:
+    def _advance(self, connection: Connection, events: int) -> None:
         if connection.is_connecting and not self._connected(connection):
             return
         if events & select.EPOLLOUT and connection.unsent is not None:
@@ -274,7 +223,7 @@ class Generator:
         if events & ~select.EPOLLOUT:
             self._receive(connection)
 
-    def _connected(self, connection: _Connection) -> bool:
+    def _connected(self, connection: Connection) -> bool:
         """Whether the connection stands, with TLS where that is spoken."""
         try:
             _require_success(connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
@@ -292,7 +241,7 @@ class Generator:
         self._epoll.modify(connection.socket, select.EPOLLIN | select.EPOLLOUT)
         return True
 
-    def _receive(self, connection: _Connection) -> None:
+    def _receive(self, connection: Connection) -> None:
         try:
             content = connection.socket.recv(_RECEIVE_BYTES)
         except (BlockingIOError, ssl.SSLWantReadError):
@@ -319,7 +268,7 @@ class Generator:
         if connection.is_complete:
             self._finish(connection, sent, Outcome.ANSWERED)
 
-    def _finish(self, connection: _Connection | None, sent: Sent | None, outcome: Outcome) -> None:
+    def _finish(self, connection: Connection | None, sent: Sent | None, outcome: Outcome) -> None:
         if sent is None:
             return
         sent.end = time.perf_counter() - self._began
@@ -362,81 +311,12 @@ class Generator:
             else:
                 return
 
-    def _drop(self, connection: _Connection) -> None:
+    def _drop(self, connection: Connection) -> None:
         self._connections.pop(connection.socket.fileno(), None)
         with contextlib.suppress(ValueError):
             self._idle.remove(connection)
         connection.sent = None
         connection.socket.close()
-
-
-class _Connection:
-    """A connection and the answer that it is waiting for."""
-
-    __slots__ = (
-        "_parts",
-        "has_length",
-        "is_complete",
-        "is_connecting",
-        "is_kept_alive",
-        "notes",
-        "parser",
-        "sent",
-        "socket",
-        "unsent",
-    )
-
-    def __init__(self, opened: socket.socket, sent: Sent, request: bytes) -> None:
-        self.socket = opened
-        self.sent: Sent | None = sent
-        self.is_connecting = True
-        self.unsent: memoryview | None = memoryview(request)
-        self._reset()
-
-    def rest(self) -> None:
-        """Wait for the next request."""
-        self.sent = None
-        self._reset()
-
-    @property
-    def body(self) -> bytes:
-        """Of the answer, as far as it has come."""
-        return b"".join(self._parts)
-
-    @property
-    def may_be_used_again(self) -> bool:
-        """Whether the server keeps it open, and nothing of the request is left to be sent."""
-        return self.is_kept_alive and self.unsent is None
-
-    @property
-    def ends_with_connection(self) -> bool:
-        """Whether the answer has come whole when the server closes: it states no length."""
-        return bool(self.parser.get_status_code()) and not self.has_length
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Whether the answer says where it ends, and what a target of Prumo's adds to it."""
-        name = name.lower()
-        if name in _LENGTH_HEADERS:
-            self.has_length = True
-        elif name.startswith(_NOTE):
-            self.notes[name[len(_NOTE) :].decode("latin-1")] = value.decode("latin-1")
-
-    def on_body(self, part: bytes) -> None:
-        """Keep it."""
-        self._parts.append(part)
-
-    def on_message_complete(self) -> None:
-        """Note it, and what the parser knows only now."""
-        self.is_complete = True
-        self.is_kept_alive = self.parser.should_keep_alive()
-
-    def _reset(self) -> None:
-        self.parser = httptools.HttpResponseParser(self)
-        self.is_complete = False
-        self.is_kept_alive = False
-        self.has_length = False
-        self._parts: list[bytes] = []
-        self.notes: dict[str, str] = {}
 
 
 def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[object, ...]]:
@@ -461,14 +341,3 @@ def precise_timers() -> None:
     """Have the kernel wake this thread within a microsecond of its time instead of 50."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1000, 0, 0, 0)
-
-
-def prepared_request(
-    address: Address, body: bytes, content_type: str, path: str = "/invocations"
-) -> bytes:
-    """A POST request as it is sent."""
-    head = (
-        f"POST {address.prefix}{path} HTTP/1.1\r\nHost: {address.authority}\r\n"
-        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode("latin-1") + body

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from prumo.money.billing import DATA_BYTES, INFERENCES
-from prumo_endpoint.load.generator import Outcome, Sent
+from prumo_endpoint.load.connection import Outcome, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
