@@ -77,10 +77,10 @@ def test_levels_of_a_factor_in_seconds_are_no_measured_times() -> None:
     )
 
 
-@pytest.mark.parametrize("metric", ["latency_seconds", None])
+@pytest.mark.parametrize("metric", ["answer_seconds", None])
 def test_a_users_own_time_counts_when_the_study_is_about_it(metric: str | None) -> None:
     evidence = _evidence([1.2345, 2.3456, 1.3457, 2.4568])
-    runs = evidence.runs.with_columns(latency_seconds=pl.Series([1.0, 2.0, 1.0, 2.0]))
+    runs = evidence.runs.with_columns(answer_seconds=pl.Series([1.0, 2.0, 1.0, 2.0]))
     found = message_of(
         WarningKind.CLOCK_RESOLUTION, Evidence(runs, evidence.conditions, metric, 0.95)
     )
