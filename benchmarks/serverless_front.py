@@ -13,10 +13,10 @@ import sys
 from statistics import median
 from typing import TYPE_CHECKING
 
-from prumo_endpoint.load.connection import Outcome, Sent, prepared_request
 from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.reference_server import reference_server
 from prumo_endpoint.load.schedule import ClosedLoop
+from prumo_endpoint.load.sent import Outcome, Sent, prepared_request
 from prumo_endpoint.serverless import Settings
 from prumo_endpoint.targets.serverless import ServerlessTarget
 

@@ -16,7 +16,6 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from shlex import split
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, UnavailableError
@@ -28,11 +27,11 @@ from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_endpoint.exchange import HEALTHY, PING, exchange
 from prumo_endpoint.launcher import read_payloads
 from prumo_endpoint.load.calibration import calibrate
-from prumo_endpoint.load.connection import prepared_request
 from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
-from prumo_endpoint.scenarios import Load, run_scenario
-from prumo_endpoint.targets import TargetOptions, make_target
+from prumo_endpoint.load.sent import prepared_request
+from prumo_endpoint.scenarios import Load, ramp_phase, run_scenario
+from prumo_endpoint.targets import TargetOptions, make_target, split_command
 from prumo_endpoint.workload import RequestsParameters
 from prumo_worker.journal import Journal
 
@@ -113,16 +112,21 @@ def experiment(
                 "boots": [asdict(boot) for boot in boots],
             },
         )
-    metrics = figures(table.rows) | further
+    rows = table.rows
+    if further.get("highest_rate"):
+        # Rates that were too high say nothing about the one that keeps the goal.
+        phase = ramp_phase(further["highest_rate"])
+        rows = [row for row in rows if row.phase == phase]
+    metrics = figures(rows) | further
     metrics |= {f"generator_{name}": value for name, value in calibration.as_dict().items()}
-    return metrics, _worthless(table.rows, metrics, parameters)
+    return metrics, _worthless(rows, metrics, parameters)
 
 
 def _target(parameters: Mapping[str, Any]) -> Target:
     kind, address = parameters["target"], parameters.get("address")
     options = TargetOptions(memory_mb=parameters.get("memory_mb"))
     if address is not None:
-        words = split(address) if kind in {"process", "serverless"} else [address]
+        words = split_command(address) if kind == "process" else [address]
         return make_target(kind, words, options)
     return make_target(kind, serve_command(parameters), options)
 
@@ -169,6 +173,13 @@ def _worthless(
         outcomes = Counter(row.reason or row.outcome for row in rows)
         listed = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
         return Verdict.CRASHED, f"no request was answered: {listed or 'none was sent'}"
+    honest = metrics["generator_honest_requests_per_second"]
+    offered = metrics.get("highest_rate") or metrics.get("offered_per_second") or 0.0
+    if 0 < honest < offered:
+        return Verdict.INVALID, (
+            f"{offered:.4g} requests/s were asked for, and the load generator holds {honest:.4g} "
+            "here: the figures may be its own limit"
+        )
     share, most = metrics["lateness_share"], parameters["most_lateness_share"]
     if share > most:
         return Verdict.INVALID, (

@@ -75,6 +75,15 @@ class RequestsLauncher(Launcher):
 
     def _resolved(self, parameters: Mapping[str, Level]) -> dict[str, Any]:
         """The parameters with placeholders filled in and paths made absolute."""
+        try:
+            return self._filled(parameters)
+        except KeyError as error:
+            name = "address" if "address" in parameters else "model"
+            section = "factors" if name in self.study.factors else "fixed"
+            message = f"'{{{error.args[0]}}}' has no value in this study"
+            raise self.study.error((section, name), message) from error
+
+    def _filled(self, parameters: Mapping[str, Level]) -> dict[str, Any]:
         filled: dict[str, Any] = dict(parameters)
         texts = {name: level_text(level) for name, level in parameters.items()}
         if "model" in filled:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +33,8 @@ COLD_STARTS = 10
 _RAMP_FACTOR = 1.5
 _RAMP_PRECISION = 1.05
 _FIRST_RATE = 1.0
-_WARM_UP_SECONDS = 1.0
+_LONGEST_STEP = 10
+"""How much longer than asked for a rate may be held, where it is low."""
 
 
 @dataclass
@@ -109,7 +112,8 @@ def _closed_loop(load: Load) -> dict[str, float]:
 
 
 def _open_loop(load: Load) -> dict[str, float]:
-    load.send(OpenLoop(_arrivals(load, load.parameters["rate"])), "counted")
+    values = load.parameters
+    load.send(OpenLoop(_arrivals(load, values["rate"], values["seconds"])), "counted")
     return {"offered_per_second": load.parameters["rate"]}
 
 
@@ -129,7 +133,10 @@ def _trace(load: Load) -> dict[str, float]:
 
 def _ramp(load: Load) -> dict[str, float]:
     """Raise the rate until the goal is missed, then halve the distance between good and bad."""
-    rate = load.parameters["rate"] or _FIRST_RATE
+    values = load.parameters
+    rate = values["rate"] or _FIRST_RATE
+    # Below it, the requests that the percentile needs would take too long.
+    lowest = requests_needed(values["goal_share"]) / (_LONGEST_STEP * values["seconds"])
     good, bad = 0.0, None
     while (bad is None or bad > good * _RAMP_PRECISION) and not load.stop():
         load.progress.show("highest rate that keeps the goal", f"{rate:.3g} requests/s")
@@ -141,7 +148,7 @@ def _ramp(load: Load) -> dict[str, float]:
             rate = good * _RAMP_FACTOR
         elif good:
             rate = (good * bad) ** 0.5
-        elif bad < _FIRST_RATE / 100:
+        elif bad / 4 < lowest:
             break
         else:
             rate = bad / 4
@@ -152,15 +159,20 @@ def _keeps_goal(load: Load, rate: float) -> bool:
     values = load.parameters
     share, goal = values["goal_share"], values["goal_seconds"]
     # A percentile needs its number of requests, however low the rate is.
-    seconds = max(values["seconds"], 1.1 * requests_needed(share) / rate)
-    rows = load.send(OpenLoop(_arrivals(load, rate, seconds)), f"rate={rate:.4g}")
-    latencies = [row.latency_seconds if row.is_answered else float("inf") for row in rows]
+    count = max(requests_needed(share), math.ceil(rate * values["seconds"]))
+    arrivals = islice(_arrivals(load, rate, math.inf), count)
+    rows = load.send(OpenLoop(arrivals), ramp_phase(rate))
+    latencies = [row.latency_seconds if row.is_answered else math.inf for row in rows]
     seen = percentile(latencies, share)
     return seen is not None and seen <= goal
 
 
-def _arrivals(load: Load, rate: float, seconds: float | None = None) -> Iterator[float]:
-    seconds = load.parameters["seconds"] if seconds is None else seconds
+def ramp_phase(rate: float) -> str:
+    """What the requests at one rate of a ramp are marked with."""
+    return f"rate={rate:.4g}"
+
+
+def _arrivals(load: Load, rate: float, seconds: float) -> Iterator[float]:
     if load.parameters["arrivals"] == "constant":
         return constant_times(rate, seconds)
     return poisson_times(rate, seconds, load.parameters["seed"])

@@ -26,6 +26,9 @@ ExperimentName = Literal[
 _SERVERLESS_PRICE = re.compile(r"sagemaker/serverless-(\d+)gb@.*")
 _INSTANCE_PRICE = re.compile(r"sagemaker/(ml\.[a-z0-9.]+)@.*")
 _MB_PER_GB = 1024
+_ALWAYS_ON = frozenset({"process", "container"})
+_SERVED_BY_PRUMO = frozenset({"process", "serverless"})
+"""Targets that a command starts, which Prumo can give itself."""
 _NEEDED = {"trace": "trace", "open-loop": "rate", "ramp": "goal_seconds"}
 """Experiment → the parameter that it cannot do without."""
 
@@ -42,7 +45,7 @@ class RequestsParameters(Section):
     experiment: ExperimentName
     """When requests are sent; what it does not use of the parameters below has no effect."""
     target: Annotated[Text, AfterValidator(_checked_target)] = "process"
-    """Where the model answers: `url`, `process`, `container`, `serverless`, `sagemaker`."""
+    """Where the model answers: `url`, `process`, `container` or `serverless`."""
     address: Annotated[SystemText, Field(min_length=1)] | None = None
     """What the target is: a URL, a command, an image or an endpoint's name, with `{parameter}` for
     the value of another parameter. When absent, a command that serves `model` with Prumo."""
@@ -65,10 +68,11 @@ class RequestsParameters(Section):
     memory_mb: Annotated[WholeNumber, Field(ge=1)] | None = None
     """Memory of an instance; a price of `sagemaker/serverless-2gb` implies 2048."""
     instance_type: Text | None = None
-    """Of a SageMaker endpoint; a price of `sagemaker/ml.c5.large` implies it."""
+    """A label, for `{instance_type}`; a price of `sagemaker/ml.c5.large` implies it."""
 
     requests: Annotated[WholeNumber, Field(ge=1)] | None = None
-    """How many count; when absent, 25, or 10 cold starts."""
+    """How many count in sequences (25 when absent), cold starts (10) and closed loops (as many as
+    their seconds allow); the other experiments have a length of their own."""
     uncounted: Annotated[WholeNumber, Field(ge=0)] | None = None
     """Sent before them; when absent, one in a warm-up and none elsewhere."""
     interval_seconds: Annotated[Number, Field(ge=0)] = 5.0
@@ -145,14 +149,16 @@ class Requests(Workload):
             return
         known = set(RequestsParameters.model_fields) - {"address", "model"}
         try:
-            names = [field for _, field, _, _ in Formatter().parse(str(level)) if field is not None]
+            parts = [part for part in Formatter().parse(str(level)) if part[1] is not None]
         except ValueError as error:
             yield Problem(path, f"{level!r}: {error}")
             return
-        for unknown in (each for each in names if each not in known):
-            if not (name == "address" and unknown == "model"):
-                hint = did_you_mean(unknown, known)
-                yield Problem(path, f"'{{{unknown}}}' is not a parameter; {hint}")
+        if name == "address":
+            known.add("model")
+        for _, placeholder, form, conversion in parts:
+            if form or conversion or placeholder not in known:
+                hint = did_you_mean(str(placeholder), known)
+                yield Problem(path, f"'{{{placeholder}}}' is not a parameter; {hint}")
         del study
 
     def scenario_problems(self, study: Study) -> Iterator[Problem]:
@@ -163,9 +169,17 @@ class Requests(Workload):
             if needed is not None and values.get(needed) is None:
                 message = f"{values['experiment']} needs `{needed}` under `fixed` or `factors`"
                 found[Problem(place(study, values, "experiment"), message)] = None
-        for values in occurring(study, ("target", "address", "model")):
-            if values.get("address") is None and values.get("model") is None:
+        for values in occurring(study, ("experiment", "target", "address", "model")):
+            target = values["target"]
+            if values["experiment"] == "cold-start" and target in _ALWAYS_ON:
+                message = f"a {target} is started once and stays warm; `target: serverless`"
+                found[Problem(place(study, values, "experiment"), message)] = None
+            if values.get("address") is None and (
+                values.get("model") is None or target not in _SERVED_BY_PRUMO
+            ):
                 message = "give the `model` that is served, or the `address` of the target"
+                if target not in _SERVED_BY_PRUMO:
+                    message = f"a target `{target}` needs an `address`"
                 found[Problem(place(study, values, "target"), message)] = None
         yield from found
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prumo.errors import InputError
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.load.calibration import calibrate, expected_waits, mean_wait_seconds
-from prumo_endpoint.load.connection import Outcome, Sent, prepared_request
 from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.reference_server import reference_server
 from prumo_endpoint.load.request_table import (
@@ -33,6 +33,7 @@ from prumo_endpoint.load.schedule import (
     constant_times,
     poisson_times,
 )
+from prumo_endpoint.load.sent import Outcome, Sent, prepared_request
 from support.raw_server import OK, answering, raw_server
 
 REQUEST = prepared_request(Address("localhost", 80), b"x" * 100, "image/jpeg")
@@ -101,6 +102,57 @@ def test_a_connection_is_used_again() -> None:
 
     assert outcomes(rows) == [Outcome.ANSWERED] * 20
     assert len(connections) == 1
+
+
+def test_a_connection_that_the_server_closed_meanwhile_is_no_failure() -> None:
+    connections = []
+
+    def talk(connection: socket.socket) -> None:
+        connections.append(connection)
+        connection.recv(1 << 16)
+        # Says that it stays open, and closes it a moment later.
+        connection.sendall(OK)
+        time.sleep(0.05)
+
+    with raw_server(talk) as address, Generator(address, [REQUEST]) as generator:
+        rows: list[Sent] = []
+        for _ in range(3):
+            generator.send(OpenLoop([0.0]), rows.append)
+            time.sleep(0.2)
+        generator.send(ClosedLoop(1, 0.1, requests=3), rows.append)
+
+    assert outcomes(rows) == [Outcome.ANSWERED] * 6
+    assert len(connections) == 6
+
+
+def test_a_connection_that_closes_while_a_request_is_sent_on_it_is_replaced_once() -> None:
+    asked = []
+
+    def talk(connection: socket.socket) -> None:
+        while connection.recv(1 << 16):
+            asked.append(connection)
+            if asked.count(connection) > 1:
+                return
+            connection.sendall(OK)
+
+    with raw_server(talk) as address:
+        rows = sent_by(address, ClosedLoop(1, requests=4))
+
+    assert outcomes(rows) == [Outcome.ANSWERED] * 4
+    assert [row.is_retried for row in rows] == [False, True, True, True]
+
+
+def test_a_closed_loop_goes_on_at_once_after_a_failure() -> None:
+    rows = sent_by(Address(LOCAL_HOST, free_port()), ClosedLoop(1, requests=20))
+
+    assert outcomes(rows) == [Outcome.UNREACHABLE] * 20
+    assert all(row.error for row in rows)
+    assert sum(row.lateness_seconds for row in rows) < 1
+
+
+def test_an_unknown_host_is_refused() -> None:
+    with pytest.raises(InputError, match="the host is not known"):
+        Generator(Address("no-such-host.invalid", 80), [REQUEST])
 
 
 def test_a_server_that_closes_after_each_answer_is_asked_on_new_connections() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prumo.results.folder import write_results
-from prumo_endpoint.load.connection import Sent
 from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
+from prumo_endpoint.load.sent import Sent
 from support.record_factory import run_record
 
 if TYPE_CHECKING:

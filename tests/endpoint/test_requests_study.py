@@ -206,6 +206,13 @@ def test_an_interrupted_study_leaves_no_server_and_resumes(
         ({"fixed": {"rate": 1, "target": "moon", "model": "m"}}, "unknown target 'moon'"),
         ({"fixed": {"rate": 1, "address": "{moon}"}}, "'{moon}' is not a parameter"),
         ({"fixed": {"rate": 1, "address": "{"}}, "Single '{' encountered"),
+        ({"fixed": {"rate": 1, "address": "{seed:x}"}}, "'{seed}' is not a parameter"),
+        ({"fixed": {"rate": 1, "address": "x {precision}"}}, "'{precision}' has no value"),
+        ({"fixed": {"rate": 1, "target": "url", "model": "m"}}, "needs an `address`"),
+        (
+            {"factors": {"experiment": ["cold-start"]}, "fixed": {"address": "x"}},
+            "a process is started once and stays warm",
+        ),
         ({"fixed": {"rate": -1, "model": "m"}}, "should be more than 0"),
         (
             {

@@ -21,7 +21,7 @@ from prumo_endpoint.load.schedule import OpenLoop, constant_times, poisson_times
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from prumo_endpoint.load.connection import Sent
+    from prumo_endpoint.load.sent import Sent
 
 HONEST_LATENESS_SECONDS = 0.001
 """Ours: a rate is held when 99 of 100 requests are at most this late."""

@@ -1,10 +1,7 @@
-"""One request on its way: what is sent, the connection that carries it, and what becomes of it."""
+"""A connection of the load generator, and the answer that it is waiting for."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import httptools
@@ -12,74 +9,14 @@ import httptools
 if TYPE_CHECKING:
     import socket
 
-    from prumo_endpoint.exchange import Address
+    from prumo_endpoint.load.sent import Sent
 
 _LENGTH_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _NOTE = b"x-prumo-"
 
 
-def prepared_request(
-    address: Address, body: bytes, content_type: str, path: str = "/invocations"
-) -> bytes:
-    """A POST request as it is sent."""
-    head = (
-        f"POST {address.prefix}{path} HTTP/1.1\r\nHost: {address.authority}\r\n"
-        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode("latin-1") + body
-
-
-class Outcome(StrEnum):
-    """What became of one request."""
-
-    ANSWERED = "answered"
-    """With a status of success."""
-    REFUSED = "refused"
-    """With another status."""
-    LATE = "late"
-    """No whole answer came in time."""
-    CLOSED = "closed"
-    """The connection was closed before the answer was whole."""
-    UNREACHABLE = "unreachable"
-    """No connection could be made."""
-    GARBLED = "garbled"
-    """What came is not HTTP."""
-
-
-@dataclass(slots=True)
-class Sent:
-    """One request; times are seconds since the start of the load."""
-
-    number: int
-    payload: int
-    """Which of the bodies it had."""
-    due: float
-    """When it was to be sent."""
-    free: float
-    """When it could be sent: when due, or when a connection became free, if all were in use."""
-    start: float = math.nan
-    first_byte: float = math.nan
-    end: float = math.nan
-    outcome: Outcome = Outcome.ANSWERED
-    status: int = 0
-    received_bytes: int = 0
-    body: bytes = b""
-    notes: dict[str, str] = field(default_factory=dict)
-    """The answer's headers that begin with `x-prumo-`, in lower case and without that."""
-
-    @property
-    def latency_seconds(self) -> float:
-        """From when it was due to the end of the answer."""
-        return self.end - self.due
-
-    @property
-    def lateness_seconds(self) -> float:
-        """How long the generator itself was late."""
-        return self.start - self.free
-
-
 class Connection:
-    """A connection and the answer that it is waiting for."""
+    """Parses the answer to one request after the other."""
 
     __slots__ = (
         "_parts",
@@ -87,6 +24,7 @@ class Connection:
         "is_complete",
         "is_connecting",
         "is_kept_alive",
+        "is_reused",
         "notes",
         "parser",
         "sent",
@@ -98,12 +36,15 @@ class Connection:
         self.socket = opened
         self.sent: Sent | None = sent
         self.is_connecting = True
+        self.is_reused = False
+        """Whether it has carried a request before: the server may close it at any moment."""
         self.unsent: memoryview | None = memoryview(request)
         self._reset()
 
     def rest(self) -> None:
         """Wait for the next request."""
         self.sent = None
+        self.is_reused = True
         self._reset()
 
     @property

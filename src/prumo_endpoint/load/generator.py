@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, Self
 
 import httptools
 
-from prumo_endpoint.load.connection import Connection, Outcome, Sent
+from prumo.errors import InputError
+from prumo_endpoint.load.connection import Connection
+from prumo_endpoint.load.sent import Outcome, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +40,7 @@ _SUCCESS = range(200, 300)
 _PR_SET_TIMERSLACK = 29
 # Ours: rows are written in pauses at least this long, so that no request waits for them.
 _PAUSE_SECONDS = 0.002
+_PROBE_SECONDS = 2.0
 _LOOK_SECONDS = 0.25
 """How often something outside may end the sending."""
 
@@ -107,6 +110,7 @@ class Generator:
                 is waited for.
         """
         self._schedule, self._done = schedule, record
+        self._drop_closed()
         self._began = time.perf_counter()
         precise_timers()
         was_collecting = gc.isenabled()
@@ -118,10 +122,16 @@ class Generator:
                 gc.enable()
         return time.perf_counter() - self._began
 
+    def _drop_closed(self) -> None:
+        """Drop connections that the server has closed since they were used last."""
+        for descriptor, _ in self._epoll.poll(0):
+            if connection := self._connections.get(descriptor):
+                self._drop(connection)
+
     def _loop(
         self, schedule: Schedule, in_pause: Callable[[], None], stop: Callable[[], bool]
     ) -> None:
-        clock, began, wait = time.perf_counter, self._began, select.select
+        clock, began = time.perf_counter, self._began
         next_look = _LOOK_SECONDS
         is_stopped = False
         while True:
@@ -136,6 +146,8 @@ class Generator:
                 return
             self._expire(now)
             self._release()
+            # What has just ended may have made another request due.
+            due = None if is_stopped else schedule.due()
             idle_seconds = math.inf if due is None else due - now
             if idle_seconds > _PAUSE_SECONDS or now >= next_look + _LOOK_SECONDS:
                 in_pause()
@@ -144,15 +156,21 @@ class Generator:
                     is_stopped = is_stopped or stop()
                     if is_stopped:
                         self._held.clear()
-                now = clock() - began
-                idle_seconds = math.inf if due is None else due - now
-            # An epoll object waits in whole milliseconds; select, on its descriptor, in less.
-            ready, _, _ = wait([self._epoll], [], [], max(0.0, min(idle_seconds, _LOOK_SECONDS)))
-            if ready:
-                for descriptor, events in self._epoll.poll(0):
-                    if connection := self._connections.get(descriptor):
-                        self._advance(connection, events)
-                self._release()
+                        continue
+                idle_seconds = math.inf if due is None else due - (clock() - began)
+            if self._flying:
+                idle_seconds = min(idle_seconds, self._flying[0][0] - now)
+            self._wait(min(idle_seconds, _LOOK_SECONDS))
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for answers, so long at most, and take them."""
+        # An epoll object waits in whole milliseconds; select, on its descriptor, in less.
+        ready, _, _ = select.select([self._epoll], [], [], max(0.0, seconds))
+        if ready:
+            for descriptor, events in self._epoll.poll(0):
+                if connection := self._connections.get(descriptor):
+                    self._advance(connection, events)
+            self._release()
 
     @property
     def _in_flight(self) -> int:
@@ -167,8 +185,9 @@ class Generator:
         self._begin(sent, now)
 
     def _begin(self, sent: Sent, now: float) -> None:
-        sent.start = now
-        if self._idle:
+        if math.isnan(sent.start):
+            sent.start = now
+        if self._idle and not sent.is_retried:
             connection = self._idle.pop()
             connection.sent = sent
             self._flying.append((now + self._answer_seconds, connection, sent))
@@ -177,6 +196,7 @@ class Generator:
         try:
             connection = self._connect(sent)
         except OSError as error:
+            sent.error = str(error)
             self._finish(None, sent, _unsent_outcome(error))
             return
         self._flying.append((now + self._answer_seconds, connection, sent))
@@ -235,6 +255,8 @@ class Generator:
             self._epoll.modify(connection.socket, awaited)
             return False
         except OSError as error:
+            if connection.sent is not None:
+                connection.sent.error = str(error)
             self._finish(connection, connection.sent, _unsent_outcome(error))
             return False
         connection.is_connecting = False
@@ -252,6 +274,12 @@ class Generator:
         if sent is None:
             # An idle connection that the server closes, or says something on unasked.
             self._drop(connection)
+            return
+        if not content and connection.is_reused and not sent.received_bytes and not sent.is_retried:
+            # The server closed a connection that it had kept open while this request was sent.
+            sent.is_retried = True
+            self._drop(connection)
+            self._held.appendleft(sent)
             return
         if math.isnan(sent.first_byte):
             sent.first_byte = time.perf_counter() - self._began
@@ -295,7 +323,8 @@ class Generator:
         """Send what has waited for a connection, as far as there are any now."""
         while self._held and (self._idle or len(self._connections) < self._most):
             following = self._held.popleft()
-            following.free = max(following.due, self._freed_at)
+            if not following.is_retried:
+                following.free = max(following.due, self._freed_at)
             self._begin(following, time.perf_counter() - self._began)
 
     def _expire(self, now: float) -> None:
@@ -320,11 +349,21 @@ class Generator:
 
 
 def _resolved(address: Address) -> tuple[socket.AddressFamily, tuple[object, ...]]:
-    """Family and place of the address, looked up once."""
-    family, _, _, _, place = socket.getaddrinfo(
-        address.host, address.port, type=socket.SOCK_STREAM
-    )[0]
-    return family, place
+    """Family and place of the address, looked up once: the first where somebody listens.
+
+    Raises:
+        InputError: The host has no address.
+    """
+    try:
+        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise InputError(f"{address}: the host is not known: {error}") from error
+    for family, _, _, _, place in found if len(found) > 1 else ():
+        with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.settimeout(_PROBE_SECONDS)
+            probe.connect(place)
+            return family, place
+    return found[0][0], found[0][4]
 
 
 def _require_success(code: int) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from prumo.money.billing import DATA_BYTES, INFERENCES
-from prumo_endpoint.load.connection import Outcome, Sent
+from prumo_endpoint.load.sent import Outcome, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,8 @@ CONFIDENCE = 0.99
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 SERVER_TIMES = ("queue_seconds", "decode_seconds", "preprocess_seconds", "predict_seconds")
 _LARGEST_DOCUMENT_BYTES = 1 << 20
-_WRITTEN_AT_ONCE = 50
+# Takes about half of the pause in which it is done.
+_WRITTEN_AT_ONCE = 10
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Row:
     """Which start of the server answered; empty where it does not say."""
     instance: str
     reason: str = ""
-    """Why it was refused, as the server says."""
+    """Why it was refused, as the server says, or the system of a connection that failed."""
 
     @property
     def is_answered(self) -> bool:
@@ -186,7 +187,7 @@ class RequestTable:
             is_cold=is_cold,
             boot_id=boot_id,
             instance=sent.notes.get("instance", ""),
-            reason="" if sent.outcome is Outcome.ANSWERED else _reason(said),
+            reason="" if sent.outcome is Outcome.ANSWERED else _reason(said) or sent.error,
         )
 
 

@@ -63,16 +63,16 @@ def timeline_figures(
         return []
     first = answered.filter(pl.col("run") == pl.col("run").first().over("scenario"))
     table = _labelled(first, factors).filter(pl.col("label").is_in(_labels(first, factors)))
+    is_cold = pl.col("is_cold").fill_null(value=False)
     step = -(-table.height // MOST_POINTS)
+    table = pl.concat([table.filter(is_cold), table.filter(~is_cold).gather_every(step)])
     cold, warm = language.say("cold start"), language.say("warm")
     scale = language.scale(median(table[LATENCY]), "s")
-    points = table.gather_every(step).select(
+    points = table.select(
         "label",
         due=pl.col("due_seconds"),
         value=pl.col(LATENCY) / scale.factor,
-        kind=pl.when(pl.col("is_cold").fill_null(value=False))
-        .then(pl.lit(cold))
-        .otherwise(pl.lit(warm)),
+        kind=pl.when(is_cold).then(pl.lit(cold)).otherwise(pl.lit(warm)),
     )
     extent = Extent.of(points["value"].to_list())
     title = axis_title(Message("Latency"), scale.unit, language)
@@ -205,7 +205,9 @@ def memory_figures(
     report: Report, memory_mb: Mapping[str, int], language: Language
 ) -> list[Figure]:
     """Mean latency and cost over the memory of an instance."""
-    if len(set(memory_mb.values())) < 2 or not report.selected:  # noqa: PLR2004 (one is no choice)
+    measured = set(report.metric_summary(LATENCY)["scenario"])
+    memory_mb = {name: size for name, size in memory_mb.items() if name in measured}
+    if len(set(memory_mb.values())) < 2:  # noqa: PLR2004 (one is no choice)
         return []
     money = report.cost_metric
     known = set(report.summary["metric"])

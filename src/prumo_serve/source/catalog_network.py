@@ -30,6 +30,8 @@ OPSET = 17
 IR_VERSION = 8
 _SEED = 1
 _CHANNELS = 3
+# Of 4 bytes each, in a file of at most 2 GiB.
+_MOST_PARAMETERS = 500_000_000
 
 
 def write_catalog_network(
@@ -51,6 +53,11 @@ def write_catalog_network(
         network = assemble(name, (_CHANNELS, side, side), layers)
     except NetworkError as error:
         raise InputError(str(error)) from error
+    if network.parameters > _MOST_PARAMETERS:
+        raise InputError(
+            f"{name} has {network.parameters:,} parameters for images of {side} pixels, more than "
+            "an ONNX file can hold; take smaller images"
+        )
     onnx.save(_model(network, _with_scales(network)), path)
     return network
 
