@@ -61,12 +61,12 @@ class PluginPoint:
 
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        """By name. Prumo's own come first, so that no other package can replace one unnoticed."""
+        """By name. Prumo's own come last and count, so that no other package can replace one."""
         found = sorted(
             entry_points(group=self.group),
-            key=lambda entry: entry.dist is None or entry.dist.name != "prumo",
+            key=lambda entry: entry.dist is not None and entry.dist.name == "prumo",
         )
-        return {entry.name: entry for entry in reversed(found)}
+        return {entry.name: entry for entry in found}
 
 
 WORKLOADS = PluginPoint("prumo.workloads", "workload")
