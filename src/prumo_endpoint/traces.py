@@ -1,10 +1,11 @@
 """Arrival times of calls from a CSV file: a plain column of times, or a trace of Azure Functions.
 
-Files are read in blocks, so that a trace may be larger than memory. The format is recognised by
-its columns:
+Files are read in blocks, so that a trace that is sent call by call may be larger than memory; a
+simulation holds the times of all calls. The format is recognised by its columns:
 
-- A plain table with a column of rising arrival times, in seconds or as timestamps. The table of
-  requests of an earlier run is one.
+- A plain table with a column of rising arrival times, in seconds or as timestamps.
+- The table of requests of an earlier run, known by `due_seconds`. Its rows are in order of
+  completion, so they are sorted in memory; a file too large for that must be sorted already.
 - Azure Functions 2019: a row per function and a column per minute of a day, with the number of
   calls. When a call came within its minute is not known: the calls of a minute are spread evenly
   at random, by a seed. The files of a folder are successive days.
@@ -38,11 +39,14 @@ DAY_SECONDS = 86_400.0
 MINUTE_SECONDS = 60.0
 MINUTES_OF_DAY = 1440
 BLOCK_BYTES = 8 << 20
+DUE_COLUMN = "due_seconds"
 # The names that a column of arrival times may have, the first one found counts.
 TIME_COLUMNS = (
-    *("arrival_seconds", "due_seconds", "start_seconds", "seconds"),
+    *("arrival_seconds", DUE_COLUMN, "start_seconds", "seconds"),
     *("arrival", "arrival_time", "timestamp", "time"),
 )
+# About a million rows of a table of requests.
+LARGEST_SORTED_BYTES = 256 << 20
 AZURE_2021 = {"app", "func", "end_timestamp", "duration"}
 AZURE_2019 = {"HashApp", "HashFunction", "1"}
 # Seconds since a start are below three years; what is above is a clock's time since 1970.
@@ -51,6 +55,8 @@ CLOCK_UNTIL_SECONDS = 1e11
 # Eight bytes each: as many as a simulation can hold.
 MOST_CALLS = 50_000_000
 NAMES_SHOWN = 3
+# Of a file's rows, below the names of the columns.
+_FIRST_LINE = 2
 
 
 @dataclass(frozen=True)
@@ -169,9 +175,10 @@ class _Plain(_Source):
         last = -np.inf
         for file in self._files:
             column = _time_column(file)
-            for line, table in _tables(file, [column]):
-                times = _times(table[column], file, line)
+            for line, times in self._parts(file, column):
                 falls = np.flatnonzero(np.diff(times, prepend=last) < 0)
+                if falls.size and line + falls[0] == _FIRST_LINE:
+                    raise InputError(f"{file}: begins before the file before it ends")
                 if falls.size:
                     raise InputError(
                         f"{file}:{line + int(falls[0])}: {column} is earlier than in the line "
@@ -179,6 +186,17 @@ class _Plain(_Source):
                     )
                 last = float(times[-1])
                 yield times
+
+    @staticmethod
+    def _parts(file: Path, column: str) -> Iterator[tuple[int, Times]]:
+        """The times of a file with the number of their first line; those of requests in order."""
+        parts = (
+            (line, _times(table[column], file, line)) for line, table in _tables(file, [column])
+        )
+        if column != DUE_COLUMN or file.stat().st_size > LARGEST_SORTED_BYTES:
+            yield from parts
+        elif found := [times for _, times in parts]:
+            yield _FIRST_LINE, np.sort(np.concatenate(found))
 
 
 class _Azure2021(_Source):
@@ -328,7 +346,7 @@ def _tables(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFr
         raise InputError(f"{file}:1: has no column '{missing[0]}', as the files before have")
     with file.open("rb") as lines:
         lines.readline()
-        line = 2
+        line = _FIRST_LINE
         while block := lines.read(BLOCK_BYTES):
             block += lines.readline()
             text = block.rstrip() if len(block) < BLOCK_BYTES else block

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
 
+from prumo.results.folder import write_results
+from prumo.results.record import Verdict
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.report import pareto_figure
 from prumo_endpoint.keep_warm.times import AnswerTimes
 from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
+from prumo_endpoint.load.connection import Outcome, Sent
+from prumo_endpoint.load.request_table import COUNTED, REQUESTS_FILE, UNCOUNTED, RequestTable
 from prumo_endpoint.traces import Arrivals
+from support.record_factory import run_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +27,27 @@ if TYPE_CHECKING:
     from conftest import Prumo
 
 TIMES = ("--cold", "12.5", "--warm", "0.36")
-REQUESTS = "request,outcome,is_cold,latency_seconds\n"
+
+
+def write_requests(file: Path, cold: float) -> None:
+    """A cold and a warm answer that count, and others that do not."""
+    file.parent.mkdir(exist_ok=True)
+    with RequestTable(file, [("a.jpg", 100)], starts_on_demand=True) as table:
+        table.phase = UNCOUNTED
+        table.record(answer(0, 70.0, b'{"boot_id": "first"}'))
+        table.record(answer(1, 7.0, b'{"boot_id": "first"}'))
+        table.phase = COUNTED
+        table.record(answer(2, cold, b'{"boot_id": "second"}'))
+        table.record(answer(3, 0.5, b'{"boot_id": "second"}'))
+        table.record(answer(4, 7.0, b"of an unknown boot"))
+        late = answer(5, 60.0, b'{"boot_id": "second"}')
+        table.record(replace(late, outcome=Outcome.LATE))
+
+
+def answer(number: int, seconds: float, body: bytes) -> Sent:
+    due = 100.0 * number
+    end = due + seconds
+    return Sent(number, 0, due, due, due, end, end, status=200, body=body)
 
 
 @pytest.fixture
@@ -84,11 +110,15 @@ def test_a_program_reads_everything_as_json(trace: Path, prumo_here: Prumo) -> N
 def test_times_come_from_the_requests_of_a_results_folder(
     trace: Path, tmp_path: Path, prumo_here: Prumo
 ) -> None:
-    for run, cold in (("C01-r1", 9.0), ("C02-r1", 3.0), ("C02-r2", 5.0)):
-        folder = tmp_path / "results" / "runs" / run
-        folder.mkdir(parents=True)
-        rows = f"1,answered,True,{cold}\n2,answered,False,0.5\n3,late,False,60\n4,answered,,7\n"
-        (folder / "requests.csv").write_text(REQUESTS + rows)
+    runs = {"C01-r1": 9.0, "C02-r1": 3.0, "C02-r2": 5.0, "C02-r3": 50.0}
+    records = [
+        run_record(run, Verdict.CRASHED if run == "C02-r3" else Verdict.FINISHED) for run in runs
+    ]
+    write_results(tmp_path / "results", "name: memory\n", {}, records)
+    for run, cold in runs.items():
+        write_requests(tmp_path / "results" / "runs" / run / REQUESTS_FILE, cold)
+    # A run that was killed has requests and no record.
+    write_requests(tmp_path / "results" / "runs" / "C02-r4" / REQUESTS_FILE, 50.0)
     words = ("endpoint", "keep-warm", trace, "--results", tmp_path / "results", "--json")
 
     chosen = prumo_here(*words, "--scenario", "C2")
@@ -135,6 +165,39 @@ def test_the_picture_names_every_policy_and_rings_the_front() -> None:
     assert "The axis of cost is logarithmic." in figure.caption
 
 
+def test_the_picture_shows_a_cost_that_may_be_nothing(tmp_path: Path, prumo_here: Prumo) -> None:
+    # Calls on two days of ten: without them nothing is paid.
+    seconds = ["10", *(str(3600 * hour) for hour in range(1, 20)), "864000"]
+    (tmp_path / "rare.csv").write_text("\n".join(["arrival_seconds", *seconds]))
+
+    done = prumo_here(
+        *("endpoint", "keep-warm", "rare.csv", *TIMES), *("--ping", "1min", "--figure", "rare.svg")
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "rare.svg").read_text().startswith("<svg")
+
+
+def test_a_results_folder_without_finished_runs_of_requests_is_refused(
+    trace: Path, tmp_path: Path, prumo_here: Prumo
+) -> None:
+    record = run_record("C01-r1", Verdict.CRASHED)
+    write_results(tmp_path / "results", "name: memory\n", {}, [record])
+    write_requests(tmp_path / "results" / "runs" / "C01-r1" / REQUESTS_FILE, 5.0)
+
+    done = prumo_here("endpoint", "keep-warm", trace, "--results", "results")
+
+    assert done.returncode == 2
+    assert "no finished run has a requests.csv" in done.stderr
+
+
+def test_the_shortest_idle_timeout_has_its_pings(trace: Path, prumo_here: Prumo) -> None:
+    done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--idle-timeout", "1s", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert "ping 1 s" in [entry["policy"] for entry in json.loads(done.stdout)["policies"]]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -144,6 +207,8 @@ def test_the_picture_names_every_policy_and_rings_the_front() -> None:
         ((*TIMES, "--figure", "a.pdf"), "--figure draws .svg or .png"),
         ((*TIMES, "--hours", "8-30"), "is not a part of the day; write it as 8-18"),
         ((*TIMES, "--idle-timeout", "2d"), "at most a day"),
+        ((*TIMES, "--idle-timeout", "0.001s"), "give at least 1 s"),
+        ((*TIMES, "--ping", "0.001s"), "pings every 0.001 s cannot be simulated; give at least 1"),
         ((*TIMES, "--price", "aws/t3.large@us-east-1"), "price"),
         ((*TIMES, "--function", "f1"), "has no functions to choose 'f1' from"),
         (("--results", "nowhere"), "is not a results folder"),

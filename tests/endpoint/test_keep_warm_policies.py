@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prumo_endpoint.keep_warm.fixed_hours import FixedHours
 from prumo_endpoint.keep_warm.forecaster import Forecaster
 from prumo_endpoint.keep_warm.hybrid_histogram import BIN_SECONDS, HybridHistogram, IdleHistogram
 from prumo_endpoint.keep_warm.never import Never
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.policy import Policy, next_ping
 from prumo_endpoint.keep_warm.provisioned import Provisioned
-from prumo_endpoint.keep_warm.schedule import Schedule
 from prumo_endpoint.traces import Arrivals
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -23,7 +23,7 @@ TIMEOUT = 600.0
 POLICIES = [
     Never(),
     Ping(300.0),
-    Schedule(8, 18),
+    FixedHours(8, 18),
     Provisioned(2),
     HybridHistogram(),
     Forecaster(0.1),
@@ -88,7 +88,7 @@ def test_a_timer_pings_from_the_start_to_the_end() -> None:
 def test_a_schedule_keeps_one_instance_warm_in_its_hours() -> None:
     trace = calls([0.0], 2 * DAY)
 
-    pings = Schedule(8, 18).pings(trace, TIMEOUT)
+    pings = FixedHours(8, 18).pings(trace, TIMEOUT)
 
     hour = pings % DAY / HOUR
     assert len(pings) == 2 * np.ceil(10 * HOUR / (0.9 * TIMEOUT))
@@ -100,7 +100,7 @@ def test_a_schedule_keeps_one_instance_warm_in_its_hours() -> None:
 def test_a_schedule_follows_the_clock_of_the_trace_and_passes_midnight() -> None:
     trace = calls([0.0], DAY, second_of_day=20 * HOUR)
 
-    pings = Schedule(22, 2).pings(trace, TIMEOUT)
+    pings = FixedHours(22, 2).pings(trace, TIMEOUT)
 
     assert pings.min() == 2 * HOUR
     assert 5.8 * HOUR < pings.max() < 6 * HOUR

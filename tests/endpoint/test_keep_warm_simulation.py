@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo_endpoint.keep_warm.policy import Times
-    from prumo_endpoint.keep_warm.simulation import Outcome
+    from prumo_endpoint.keep_warm.simulation import PolicyOutcome
 
 
 @dataclass
@@ -77,7 +77,7 @@ def test_arrays_and_single_instances_agree(
     _same_as_pool(simulated, outcome, reserved)
 
 
-def _same_as_pool(simulated: CallsAtOnce, outcome: Outcome, reserved: int) -> None:
+def _same_as_pool(simulated: CallsAtOnce, outcome: PolicyOutcome, reserved: int) -> None:
     times, trace = simulated.times, simulated.arrivals
     pool = Pool(simulated.idle_timeout_seconds, reserved)
     found = served(

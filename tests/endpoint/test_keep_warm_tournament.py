@@ -7,14 +7,15 @@ import pytest
 
 from prumo.errors import InputError
 from prumo.money.pareto import Standing
+from prumo_endpoint.cost import HOURS_PER_MONTH
+from prumo_endpoint.keep_warm.fixed_hours import FixedHours
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.provisioned import Provisioned
-from prumo_endpoint.keep_warm.schedule import Schedule
 from prumo_endpoint.keep_warm.times import AnswerTimes
-from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, Tournament, compared
+from prumo_endpoint.keep_warm.tournament import Endpoint, Interval, Prices, Tournament, compared
 from prumo_endpoint.traces import Arrivals
 
-DAY, MONTH = 86_400.0, 30 * 86_400.0
+DAY, MONTH = 86_400.0, 3600 * HOURS_PER_MONTH
 # Calls never come at the moment of a ping.
 HOURLY = Arrivals(np.arange(0, 10 * DAY, 3600.0) + 1810, 10 * DAY)
 TIMES = AnswerTimes([5.0], [0.5])
@@ -34,18 +35,30 @@ def test_calls_and_pings_are_paid_by_the_second() -> None:
 
     costs = entries(compared(policies, [HOURLY], endpoint(prices)))
 
-    calls, pings = 24 * 30, np.ceil(10 * DAY / 540) * 3
+    months = MONTH / (10 * DAY)
+    calls, pings = HOURS_PER_MONTH, np.ceil(10 * DAY / 540) * months
     assert costs["never"] == pytest.approx(calls * 5.0 * 0.001)
     assert costs["ping 9 min"] == pytest.approx(
-        (calls * 0.5 + (pings - 3) * 0.5 + 3 * 5.0) * 0.001, rel=0.001
+        (calls * 0.5 + (pings - months) * 0.5 + months * 5.0) * 0.001, rel=0.001
     )
     assert costs["provisioned 1"] == pytest.approx(MONTH * 0.0001 + calls * 0.5 * 0.0005)
+
+
+def test_work_on_a_provisioned_instance_may_be_free() -> None:
+    free, as_on_demand = (
+        entries(compared([Provisioned(1)], [HOURLY], endpoint(Prices(0.001, 0.0001, price))))
+        for price in (0.0, None)
+    )
+
+    assert free["provisioned 1"] == pytest.approx(MONTH * 0.0001)
+    work = HOURS_PER_MONTH * 0.5 * 0.001
+    assert as_on_demand["provisioned 1"] == pytest.approx(MONTH * 0.0001 + work)
 
 
 def test_a_start_that_is_not_billed_leaves_the_price_of_a_warm_answer() -> None:
     costs = entries(compared([], [HOURLY], endpoint(Prices(0.001, bills_start=False))))
 
-    assert costs == {"never": pytest.approx(24 * 30 * 0.5 * 0.001)}
+    assert costs == {"never": pytest.approx(HOURS_PER_MONTH * 0.5 * 0.001)}
 
 
 def test_begun_milliseconds_are_billed_whole() -> None:
@@ -55,7 +68,7 @@ def test_begun_milliseconds_are_billed_whole() -> None:
     costs = entries(compared([], [warm], endpoint(Prices(1.0), times)))
 
     calls = len(warm.seconds)
-    assert costs["never"] == pytest.approx(3 * (5.0 + (calls - 1) * 0.031))
+    assert costs["never"] == pytest.approx(MONTH / (10 * DAY) * (5.0 + (calls - 1) * 0.031))
 
 
 def test_figures_count_answers_and_not_pings() -> None:
@@ -65,7 +78,7 @@ def test_figures_count_answers_and_not_pings() -> None:
     assert never.cold_share.value == 1.0
     assert never.mean_seconds == 5.0
     assert never.p99_seconds is None
-    assert never.monthly_cold_calls == 720
+    assert never.monthly_cold_calls == pytest.approx(HOURS_PER_MONTH)
     assert (ping.cold_calls, ping.cold_pings, ping.pings) == (0, 1, 1600)
     assert ping.avoided_share.value == 1.0
     assert ping.median_seconds == 0.5
@@ -77,7 +90,7 @@ def test_intervals_come_from_days_and_hold_the_figure() -> None:
     seconds = np.concatenate([day * DAY + noise.random(n) * DAY for day, n in enumerate(busy)])
     trace = Arrivals(np.sort(seconds), 14 * DAY)
 
-    tournament = compared([Schedule(8, 18)], [trace], endpoint(Prices(0.001)))
+    tournament = compared([FixedHours(8, 18)], [trace], endpoint(Prices(0.001)))
 
     assert (tournament.blocks, tournament.block_seconds) == (14, DAY)
     for entry in tournament.entries:
@@ -87,6 +100,16 @@ def test_intervals_come_from_days_and_hold_the_figure() -> None:
     _, schedule = tournament.entries
     assert schedule.avoided_share.low is not None
     assert 0 < schedule.avoided_share.low < schedule.avoided_share.value < 1
+
+
+def test_resamples_without_cold_answers_say_nothing_about_their_share() -> None:
+    # Calls of one day in ten: a third of the resamples have none.
+    trace = Arrivals(HOURLY.seconds[:24], 10 * DAY)
+
+    _, ping = compared([Ping(540.0)], [trace], endpoint(Prices(0.001))).entries
+
+    assert ping.avoided_share == Interval(1.0, 1.0, 1.0)
+    assert ping.cold_share == Interval(0.0, 0.0, 0.0)
 
 
 def test_intervals_of_the_same_seed_are_the_same_and_wider_with_more_confidence() -> None:
@@ -156,6 +179,14 @@ def test_traces_are_endpoints_of_their_own_and_their_figures_add_up() -> None:
     for one, both in zip(alone.entries, twice.entries, strict=True):
         assert both.cold_calls == 2 * one.cold_calls
         assert both.monthly_cost.value == pytest.approx(2 * one.monthly_cost.value)
+
+
+@pytest.mark.parametrize("seconds", [0.001, 0.0, -1.0, 0.999, float("nan")])
+def test_times_below_a_second_are_refused(seconds: float) -> None:
+    with pytest.raises(InputError, match="give at least 1 s"):
+        Ping(seconds)
+    with pytest.raises(InputError, match="give at least 1 s"):
+        Endpoint(TIMES, Prices(0.001), seconds)
 
 
 def test_reserved_instances_need_a_price_and_a_trace_needs_a_length() -> None:

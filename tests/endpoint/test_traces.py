@@ -42,6 +42,26 @@ def test_seconds_of_a_plain_table_are_taken_as_they_are(tmp_path: Path) -> None:
     assert Trace(file).arrivals().length_seconds == 2.0
 
 
+def test_requests_of_an_earlier_run_come_in_the_order_in_which_they_were_due(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = written(tmp_path, "request,due_seconds,end_seconds\n1,1.5,2\n0,0,9\n2,30,31\n")
+
+    assert list(Trace(file)) == [0.0, 1.5, 30.0]
+    assert Trace(file).arrivals().seconds.tolist() == [0.0, 1.5, 30.0]
+    monkeypatch.setattr(traces, "LARGEST_SORTED_BYTES", 8)
+    with pytest.raises(InputError, match=":3: due_seconds is earlier than in the line before"):
+        list(Trace(file))
+
+
+def test_a_file_that_begins_before_the_one_before_it_ends_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "due_seconds\n5\n2\n", "a.csv")
+    written(tmp_path, "due_seconds\n4\n9\n", "b.csv")
+
+    with pytest.raises(InputError, match=r"b\.csv: begins before the file before it ends"):
+        Trace(tmp_path).arrivals()
+
+
 def test_a_sped_up_trace_feeds_an_open_loop(tmp_path: Path) -> None:
     schedule = OpenLoop(Trace(written(tmp_path, "seconds\n60\n120\n"), speed_up=60))
 

@@ -15,13 +15,13 @@ from prumo.money.billing import rate_of
 from prumo.money.catalog import load_catalog
 from prumo.money.price import Kind, Purchase
 from prumo.report.file import write_file
+from prumo_endpoint.keep_warm.fixed_hours import FixedHours
 from prumo_endpoint.keep_warm.forecaster import Forecaster
 from prumo_endpoint.keep_warm.hybrid_histogram import HybridHistogram
-from prumo_endpoint.keep_warm.ping import Ping
+from prumo_endpoint.keep_warm.ping import LEAST_PING_SECONDS, Ping
 from prumo_endpoint.keep_warm.policy import Policy, refresh_seconds
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.report import pareto_figure, print_tournament, tournament_document
-from prumo_endpoint.keep_warm.schedule import Schedule
 from prumo_endpoint.keep_warm.times import AnswerTimes, measured_seconds, results_times
 from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
 from prumo_endpoint.traces import Trace
@@ -36,7 +36,6 @@ _HOURS = re.compile(r"(\d{1,2})-(\d{1,2})")
 _LAST_HOUR = 24
 _THRESHOLDS = (0.1, 0.5)
 _PIXEL_RATIO = 2.0
-_MINUTE_SECONDS = 60.0
 
 
 def hours(text: str) -> tuple[int, int]:
@@ -190,9 +189,9 @@ def command(  # noqa: PLR0913 (one argument per option)
         ),
         idle_timeout,
     )
-    every = pings or (300.0, refresh_seconds(idle_timeout))
+    every = pings or (300.0, max(LEAST_PING_SECONDS, refresh_seconds(idle_timeout)))
     policies: list[Policy] = [Ping(seconds) for seconds in dict.fromkeys(every)]
-    policies += [Schedule(*part_of_day), HybridHistogram(), *map(Forecaster, _THRESHOLDS)]
+    policies += [FixedHours(*part_of_day), HybridHistogram(), *map(Forecaster, _THRESHOLDS)]
     remarks = [f"Price: {rate.price}, {rate.as_of}; data in and out is not counted."]
     if provisioned_price is None:
         remarks.append("Provisioned concurrency is left out: give --provisioned-price.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prumo.errors import InputError
 from prumo.quantity import Quantity
 from prumo_endpoint.keep_warm.policy import Policy
 
@@ -14,12 +15,21 @@ if TYPE_CHECKING:
     from prumo_endpoint.keep_warm.policy import Times
     from prumo_endpoint.traces import Arrivals
 
+LEAST_PING_SECONDS = 1.0
+
 
 @dataclass(frozen=True)
 class Ping(Policy):
     """One ping every so many seconds, whatever calls there are."""
 
     every_seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.every_seconds >= LEAST_PING_SECONDS:
+            raise InputError(
+                f"pings every {self.every_seconds:g} s cannot be simulated; give at least "
+                f"{LEAST_PING_SECONDS:g} s"
+            )
 
     @property
     def name(self) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _DIGITS = 3
-_HOUR, _DAY = 3600.0, 86_400.0
+_DAY = 86_400.0
 _TITLE = Message("Cold answers avoided against money")
 _READING = Message(
     "A point per policy, with intervals; further right avoids more cold answers, further down is "
@@ -227,6 +227,8 @@ def pareto_figure(tournament: Tournament, currency: str) -> Figure:
     left = min(_LEFT_PERCENT, _RIGHT_PERCENT / 100 * min(points["avoided"]))
     avoided = PixelAxis(left, _RIGHT_PERCENT, False, _WIDTH)
     cost = PixelAxis.of(costs, _HEIGHT, logarithmic=is_spread)
+    # No logarithmic axis reaches zero, as an interval may.
+    points = points.with_columns(pl.col("cost_low", "cost_high").clip(lower_bound=cost.low))
     x = alt.X("avoided:Q", **_axis(avoided, "cold answers avoided [%]"))
     y = alt.Y("cost:Q", **_axis(cost, f"cost per month [{currency}]"))
     color = alt.Color("color:N", scale=None)

@@ -44,7 +44,7 @@ _FEWEST_READ, _MOST_READ = 16, 4096
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PolicyOutcome:
     """What became of the calls and pings under one policy."""
 
     policy: Policy
@@ -92,7 +92,7 @@ class CallsAtOnce:
         """How many others are served when each call arrives."""
         self._group_by_level()
 
-    def under(self, policy: Policy) -> Outcome:
+    def under(self, policy: Policy) -> PolicyOutcome:
         """What becomes of the calls under a policy."""
         pings = policy.pings(self.arrivals, self.idle_timeout_seconds)
         return _Disturbances(self, policy, pings).outcome()
@@ -227,7 +227,7 @@ class _Disturbances:
         self._seconds = calls.idle_and_busy_seconds(self._reserved)
         self._most = int(calls.levels.max()) + 1
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PolicyOutcome:
         """Go from one disturbance to the next."""
         begins = self._calls.arrivals.seconds
         examined = self._calls.examined(self._reserved).tolist()
@@ -250,7 +250,7 @@ class _Disturbances:
         self._settle(inf, 0)
         return self._outcome()
 
-    def _outcome(self) -> Outcome:
+    def _outcome(self) -> PolicyOutcome:
         calls = self._calls
         length = calls.arrivals.length_seconds
         cold_pings = np.zeros(len(self._pings), dtype=np.bool_)
@@ -259,7 +259,7 @@ class _Disturbances:
         if self._reserved:
             is_reserved = np.asarray(calls.levels < self._reserved)
             is_reserved[list(self._moved)] = list(self._moved.values())
-        return Outcome(
+        return PolicyOutcome(
             policy=self._policy,
             cold_calls=np.asarray(self._cold_calls, dtype=np.int64),
             pings=self._pings,

@@ -5,6 +5,7 @@ They come from the requests of a results folder, from two CSV files, or from two
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,21 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from prumo.errors import InputError, did_you_mean
 from prumo.results.folder import ResultsFolder
+from prumo.results.record import Verdict
+from prumo_endpoint.load.request_table import REQUESTS_FILE, UNCOUNTED, read_requests
 from prumo_endpoint.traces import read_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from prumo_endpoint.load.request_table import Row
+
     Table = NDArray[np.float64]
 
-REQUESTS_FILE = "requests.csv"
-COLUMNS = ("outcome", "is_cold", "latency_seconds")
 LATENCY_COLUMNS = ("latency_seconds", "seconds", "full_latency_seconds", "fullLatency")
-BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 # A call draws one of so many quantiles, in two bytes.
 QUANTILES = 1 << 16
 
@@ -78,48 +79,45 @@ def measured_seconds(text: str) -> list[float]:
 
 
 def results_times(folder: Path, scenario: str = "") -> AnswerTimes:
-    """Those of the answered requests of one scenario in a results folder."""
-    runs = ResultsFolder.existing(folder).run_paths()
-    files = [path / REQUESTS_FILE for path in runs if (path / REQUESTS_FILE).is_file()]
+    """Those of the answered and counted requests of one scenario's finished runs."""
+    files = _request_files(ResultsFolder.existing(folder))
     if not files:
-        raise InputError(f"{folder}: no run has a {REQUESTS_FILE}; it is no study of requests")
-    scenarios = sorted({_scenario(file) for file in files}, key=lambda name: int(name[1:]))
+        raise InputError(
+            f"{folder}: no finished run has a {REQUESTS_FILE}; give a study of requests"
+        )
+    scenarios = sorted(files, key=lambda name: int(name[1:]))
     if scenario and scenario not in scenarios:
         raise InputError(
             f"{folder}: has no scenario '{scenario}'; {did_you_mean(scenario, scenarios)}"
         )
     if not scenario and len(scenarios) > 1:
         raise InputError(f"{folder}: has scenarios {', '.join(scenarios)}; name one of them")
-    requests = pl.concat(_requests(file) for file in files if scenario in {"", _scenario(file)})
-    found = {
-        kind: requests.filter(pl.col("is_cold") == is_cold)["latency_seconds"].to_list()
-        for kind, is_cold in (("cold", True), ("warm", False))
-    }
-    for kind, seconds in found.items():
+    found: dict[bool, list[float]] = {True: [], False: []}
+    for file in files[scenario or scenarios[0]]:
+        for row in _requests(file):
+            if row.is_answered and row.phase != UNCOUNTED and row.is_cold is not None:
+                found[row.is_cold].append(row.latency_seconds)
+    for kind, seconds in (("cold", found[True]), ("warm", found[False])):
         if not seconds:
             raise InputError(
                 f"{folder}: no request was answered {kind}; measure a scenario that is, or give "
                 f"--{kind}"
             )
-    return AnswerTimes(found["cold"], found["warm"])
+    return AnswerTimes(found[True], found[False])
 
 
-def _scenario(file: Path) -> str:
-    """`C2` for the file of the run C02-r3."""
-    return f"C{int(file.parent.name[1:].partition('-')[0])}"
+def _request_files(results: ResultsFolder) -> dict[str, list[Path]]:
+    """The tables of all finished runs, by scenario: `C2` for the run C02-r3."""
+    files: dict[str, list[Path]] = {}
+    for run, record in results.runs().records.items():
+        file = results.run_path(run) / REQUESTS_FILE
+        if record.verdict is Verdict.FINISHED and file.is_file():
+            files.setdefault(f"C{int(run[1:].partition('-')[0])}", []).append(file)
+    return files
 
 
-def _requests(file: Path) -> pl.DataFrame:
+def _requests(file: Path) -> list[Row]:
     try:
-        table = pl.read_csv(file, columns=list(COLUMNS), infer_schema=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{file}: is no table of requests: {reason}") from error
-    return (
-        table.filter(outcome="answered")
-        .select(
-            is_cold=pl.col("is_cold").str.to_lowercase().replace_strict(BOOLEANS, default=None),
-            latency_seconds=pl.col("latency_seconds").cast(pl.Float64, strict=False),
-        )
-        .drop_nulls()
-    )
+        return read_requests(file)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{file}: is no table of requests: {error}") from error

@@ -23,10 +23,12 @@ from prumo.statistics.interval import (
     RESAMPLES,
     bootstrap_tail,
 )
+from prumo_endpoint.cost import SECONDS_PER_MONTH
 from prumo_endpoint.keep_warm.never import Never
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.simulation import CallsAtOnce
 from prumo_endpoint.keep_warm.times import QUANTILES
+from prumo_endpoint.load.request_table import requests_needed
 from prumo_endpoint.traces import DAY_SECONDS
 
 if TYPE_CHECKING:
@@ -34,18 +36,16 @@ if TYPE_CHECKING:
 
     from prumo.progress import Progress
     from prumo_endpoint.keep_warm.policy import Policy
-    from prumo_endpoint.keep_warm.simulation import Outcome
+    from prumo_endpoint.keep_warm.simulation import PolicyOutcome
     from prumo_endpoint.keep_warm.times import AnswerTimes
     from prumo_endpoint.traces import Arrivals
 
     Numbers = NDArray[np.float64]
 
-MONTH_SECONDS = 30 * DAY_SECONDS
+LEAST_IDLE_TIMEOUT_SECONDS = 1.0
 MOST_BLOCKS_OF_SHORT_TRACE = 24
 # Shorter blocks would depend on each other: an instance outlives its last call by a time-out.
 LEAST_BLOCK_TIMEOUTS = 5
-# At 99 % confidence; mlcommons/inference#1629.
-P99_CALLS = 662
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,12 @@ class Prices:
     currency: str = "USD"
     bills_start: bool = True
     """Whether a cold answer is billed whole, or only as long as a warm one."""
+
+    @property
+    def work_on_reserved_per_second(self) -> float:
+        """Of work on a provisioned instance, as far as is known."""
+        price = self.reserved_work_per_second
+        return self.per_second if price is None else price
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ class Entry:
     calls: int
     cold_calls: int
     monthly_cold_calls: float
-    """In 30 days like the traces."""
+    """In a month like the traces."""
     cold_share: Interval
     avoided_share: Interval
     """Of the cold answers that there are when nothing is kept warm."""
@@ -121,6 +127,13 @@ class Endpoint:
     times: AnswerTimes
     prices: Prices
     idle_timeout_seconds: float
+
+    def __post_init__(self) -> None:
+        if not self.idle_timeout_seconds >= LEAST_IDLE_TIMEOUT_SECONDS:
+            raise InputError(
+                f"an idle time-out of {self.idle_timeout_seconds:g} s is too short to be kept "
+                f"warm through; give at least {LEAST_IDLE_TIMEOUT_SECONDS:g} s"
+            )
 
 
 def compared(  # noqa: PLR0913 (what is compared, on what, and how)
@@ -165,7 +178,7 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
 class _Ledger:
     """What a policy did on one trace; calls, cold answers and money by blocks of it."""
 
-    outcome: Outcome
+    outcome: PolicyOutcome
     length_seconds: float
     calls: Numbers
     cold: Numbers
@@ -175,7 +188,7 @@ class _Ledger:
     """How many answers, and how many cold ones, had each quantile of the times."""
 
 
-def _ledger(calls: CallsAtOnce, outcome: Outcome, prices: Prices) -> _Ledger:
+def _ledger(calls: CallsAtOnce, outcome: PolicyOutcome, prices: Prices) -> _Ledger:
     seconds, length = calls.arrivals.seconds, calls.arrivals.length_seconds
     count = _block_count(length, calls.idle_timeout_seconds)
 
@@ -195,20 +208,20 @@ def _ledger(calls: CallsAtOnce, outcome: Outcome, prices: Prices) -> _Ledger:
     if prices.reserved_per_second is not None:
         instances = outcome.policy.reserved_instances
         cost += instances * length / count * prices.reserved_per_second
-        cost += reserved_work * (prices.reserved_work_per_second or prices.per_second)
+        cost += reserved_work * prices.work_on_reserved_per_second
     return _Ledger(
         outcome,
         length_seconds=length,
         calls=np.diff(_block_edges(calls, count)).astype(np.float64),
         cold=by_block(cold_begins),
-        monthly_cost=cost * (MONTH_SECONDS / length),
+        monthly_cost=cost * (SECONDS_PER_MONTH / length),
         quantiles=np.bincount(calls.quantiles, minlength=QUANTILES).astype(np.float64),
         cold_quantiles=np.bincount(cold_quantiles, minlength=QUANTILES).astype(np.float64),
     )
 
 
 def _warm_work(
-    calls: CallsAtOnce, outcome: Outcome, billed: Numbers, count: int
+    calls: CallsAtOnce, outcome: PolicyOutcome, billed: Numbers, count: int
 ) -> tuple[Numbers, Numbers]:
     """The billed seconds of each block if all answers were warm: on demand, and on reserved."""
     edges = _block_edges(calls, count)
@@ -232,8 +245,8 @@ def _block_count(length_seconds: float, idle_timeout_seconds: float) -> int:
     days = round(length_seconds / DAY_SECONDS)
     if days >= BOOTSTRAP_MINIMUM_VALUES:
         return days
-    longest = LEAST_BLOCK_TIMEOUTS * idle_timeout_seconds
-    return min(MOST_BLOCKS_OF_SHORT_TRACE, max(1, int(length_seconds // longest)))
+    shortest = LEAST_BLOCK_TIMEOUTS * idle_timeout_seconds
+    return min(MOST_BLOCKS_OF_SHORT_TRACE, max(1, int(length_seconds // shortest)))
 
 
 def _milliseconds(seconds: Numbers) -> Numbers:
@@ -255,10 +268,10 @@ class _Draws:
         return len(self.weights) > 1
 
     def interval(self, row: Numbers) -> Interval:
-        """A figure, of which the resamples follow, with its interval."""
+        """A figure, of which the resamples follow, with its interval; some may say nothing."""
         if not self.are_resampled:
             return Interval(float(row[0]))
-        low, high = np.quantile(row[1:], [self.outside, 1 - self.outside])
+        low, high = np.nanquantile(row[1:], [self.outside, 1 - self.outside])
         return Interval(float(row[0]), float(low), float(high))
 
 
@@ -283,7 +296,8 @@ def _entries(
     cost = np.array([np.concatenate([one.monthly_cost for one in kept]) for kept in ledgers])
     cost = cost @ blocks
     shares = cold / np.maximum(calls, 1.0)
-    avoided = 1 - np.where(cold[0] > 0, cold / np.maximum(cold[0], 1.0), 1.0)
+    # Days without a cold answer say nothing about how many of them a policy avoids.
+    avoided = 1 - cold / np.where(cold[0] > 0, cold[0], np.nan)
     behind = dominated(cold.T, cost.T)
     # Of policies that do exactly the same, the first is enough.
     figures = list(zip(cold[:, 0], cost[:, 0], strict=True))
@@ -330,13 +344,13 @@ def _totals(ledgers: Sequence[_Ledger], times: AnswerTimes) -> dict[str, Any]:
         "calls": calls,
         "cold_calls": sum(len(one.cold_calls) for one in outcomes),
         "monthly_cold_calls": sum(
-            len(one.outcome.cold_calls) * MONTH_SECONDS / one.length_seconds for one in ledgers
+            len(one.outcome.cold_calls) * SECONDS_PER_MONTH / one.length_seconds for one in ledgers
         ),
         "pings": sum(len(one.pings) for one in outcomes),
         "cold_pings": sum(int(one.cold_pings.sum()) for one in outcomes),
         "mean_seconds": float(seconds @ answers / calls),
         "median_seconds": percentile(0.5),
-        "p99_seconds": percentile(0.99) if calls >= P99_CALLS else None,
+        "p99_seconds": percentile(0.99) if calls >= requests_needed(0.99) else None,
         "warm_instance_seconds": sum(one.warm_instance_seconds for one in outcomes),
         "most_instances": max(one.most_instances for one in outcomes),
     }

@@ -18,7 +18,7 @@ HOUR_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
-class Schedule(Policy):
+class FixedHours(Policy):
     """One instance is warm from an hour of every day to another; over midnight where that is less.
 
     The hours are those of the trace's own clock, which is UTC for timestamps.
