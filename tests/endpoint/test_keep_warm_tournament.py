@@ -7,12 +7,18 @@ import pytest
 
 from prumo.errors import InputError
 from prumo.money.pareto import Standing
-from prumo_endpoint.cost import HOURS_PER_MONTH
 from prumo_endpoint.keep_warm.fixed_hours import FixedHours
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.times import AnswerTimes
-from prumo_endpoint.keep_warm.tournament import Endpoint, Interval, Prices, Tournament, compared
+from prumo_endpoint.keep_warm.tournament import (
+    HOURS_PER_MONTH,
+    Endpoint,
+    Interval,
+    Prices,
+    Tournament,
+    compared,
+)
 from prumo_endpoint.traces import Arrivals
 
 DAY, MONTH = 86_400.0, 3600 * HOURS_PER_MONTH

@@ -23,7 +23,6 @@ from prumo.statistics.interval import (
     RESAMPLES,
     bootstrap_tail,
 )
-from prumo_endpoint.cost import SECONDS_PER_MONTH
 from prumo_endpoint.keep_warm.never import Never
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.simulation import CallsAtOnce
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
+HOURS_PER_MONTH = 730.0
+SECONDS_PER_MONTH = 3600 * HOURS_PER_MONTH
 LEAST_IDLE_TIMEOUT_SECONDS = 1.0
 MOST_BLOCKS_OF_SHORT_TRACE = 24
 # Shorter blocks would depend on each other: an instance outlives its last call by a time-out.
