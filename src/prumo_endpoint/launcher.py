@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.cache import made_folder
-from prumo.errors import InputError
+from prumo.errors import InputError, UnavailableError
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.run.worker import Launch
 from prumo.run.workloads import Launcher
@@ -36,6 +37,10 @@ class RequestsLauncher(Launcher):
         super().__init__(study, progress)
         if not isinstance(study.workload, Requests):
             raise TypeError(f"{study.name} is not a study of requests")
+        if find_spec("httptools") is None:
+            raise UnavailableError(
+                "requests are sent with httptools: install it with pip install 'prumo[serve]'"
+            )
         self._workload = study.workload
         self._folder = study.folder.absolute()
         self._payloads = payload_files(study, study.workload)

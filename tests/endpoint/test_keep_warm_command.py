@@ -16,8 +16,8 @@ from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.report import pareto_figure
 from prumo_endpoint.keep_warm.times import AnswerTimes
 from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
-from prumo_endpoint.load.connection import Outcome, Sent
 from prumo_endpoint.load.request_table import COUNTED, REQUESTS_FILE, UNCOUNTED, RequestTable
+from prumo_endpoint.load.sent import Outcome, Sent
 from prumo_endpoint.traces import Arrivals
 from support.record_factory import run_record
 

@@ -151,7 +151,8 @@ class LatencySection(RequestsSection):
             table.add_row(*map(Text, row))
         console.print()
         console.print(table)
-        console.print(Text(language.say(REMARK)))
+        if any("n <" in cell for row in content.rows for cell in row):
+            console.print(Text(language.say(REMARK)))
 
     def tables(self, language: Language, /) -> list[TextTable]:
         """The same for documents."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from prumo.cli.group import LazyGroup, in_section
+from prumo.errors import UnavailableError
 
 COMMANDS = {
     "package": "Pack a model with all that its answers depend on into model.tar.gz.",
@@ -33,9 +34,23 @@ Example:
 """
 
 
+class ModelGroup(LazyGroup):
+    """Says which extra a command needs that cannot be imported."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import one command's file."""
+        try:
+            return super().get_command(ctx, cmd_name)
+        except ModuleNotFoundError as error:
+            raise UnavailableError(
+                f"prumo model {cmd_name} needs {error.name}: install it with "
+                "pip install 'prumo[model]'"
+            ) from error
+
+
 @in_section("Models and endpoints")
 @click.group(
-    cls=LazyGroup,
+    cls=ModelGroup,
     package="prumo_serve.commands.model",
     summaries=COMMANDS,
     modules=MODULES,
