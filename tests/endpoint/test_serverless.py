@@ -96,10 +96,11 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return (sys.executable, "-m", "prumo", "serve", str(package))
 
 
+@pytest.mark.parametrize("is_real", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_request_after_a_stop_is_proven_cold_and_the_next_one_warm(
-    serve: tuple[str, ...],
+    serve: tuple[str, ...], is_real: bool
 ) -> None:
-    with endpoint(*serve).running() as server:
+    with endpoint(*(serve if is_real else OBEDIENT)).running() as server:
         assert server.instances is not None
         first, warm = ask(server), ask(server)
         server.instances.stop_idle()
