@@ -32,7 +32,7 @@ from support.endpoint_server import NO_FAULT
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
 LIMITS = replace(

@@ -96,10 +96,11 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
     return (sys.executable, "-m", "prumo", "serve", str(package))
 
 
+@pytest.mark.parametrize("is_real", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_request_after_a_stop_is_proven_cold_and_the_next_one_warm(
-    serve: tuple[str, ...],
+    serve: tuple[str, ...], is_real: bool
 ) -> None:
-    with endpoint(*serve).running() as server:
+    with endpoint(*(serve if is_real else OBEDIENT)).running() as server:
         assert server.instances is not None
         first, warm = ask(server), ask(server)
         server.instances.stop_idle()
@@ -122,6 +123,7 @@ def test_a_request_after_a_stop_is_proven_cold_and_the_next_one_warm(
         assert boot.failure == ""
 
 
+@pytest.mark.slow
 def test_an_idle_instance_is_stopped_and_the_next_request_is_cold(serve: tuple[str, ...]) -> None:
     with endpoint(*serve, idle_seconds=0.2).running() as server:
         first = ask(server)
@@ -271,7 +273,7 @@ def test_health_is_asked_beside_the_work_of_a_busy_instance() -> None:
         assert not busy.done()
 
 
-@pytest.mark.parametrize("is_front_killed", [False, True])
+@pytest.mark.parametrize("is_front_killed", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_nothing_outlives_a_client_that_is_killed(
     serve: tuple[str, ...], is_front_killed: bool
 ) -> None:
@@ -336,6 +338,7 @@ def test_nothing_outlives_a_run_that_its_guard_ends(tmp_path: Path, is_stopped: 
     assert groups(leader.pid) == []
 
 
+@pytest.mark.slow
 def test_an_instance_gets_its_share_of_the_processors() -> None:
     # So small that it gets them also beside other busy processes.
     shares = {}
@@ -347,6 +350,7 @@ def test_an_instance_gets_its_share_of_the_processors() -> None:
     assert shares[0.05] < 0.75 * shares[0.2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cpus", [None, 0.2])
 def test_a_command_can_be_limited_too(cpus: float | None) -> None:
     target = chosen_target(list(OBEDIENT), options=TargetOptions(memory_mb=64, cpus=cpus))
@@ -382,6 +386,7 @@ def test_requests_of_every_form_reach_the_instance() -> None:
     assert garbage.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
+@pytest.mark.slow
 def test_the_rules_of_sagemaker_can_be_checked_at_it(serve: tuple[str, ...]) -> None:
     target = chosen_target(
         [f"serverless://{' '.join(serve)}"],
@@ -396,6 +401,7 @@ def test_the_rules_of_sagemaker_can_be_checked_at_it(serve: tuple[str, ...]) -> 
     assert found.is_kept
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_breaks_the_rule_of_the_start(serve: tuple[str, ...]) -> None:
     found = examine(endpoint(*serve, memory_mb=24), BODY, KINDS["serverless"], Silent())
 
@@ -435,7 +441,7 @@ def test_processors_come_with_memory() -> None:
     [
         ("serverless://", TargetOptions(), "needs a command or an image"),
         ("serverless://a 'b", TargetOptions(), "No closing quotation"),
-        ("serverless://./a", TargetOptions(network="host"), "--network fits an image"),
+        ("serverless://./a", TargetOptions(network="host"), "a network can be given with an image"),
         ("serverless://./a", TargetOptions(port=8080), "--port does not fit a serverless"),
         ("serverless://./a", TargetOptions(cpus=1.0, cpus_per_gb=1.0), "not both"),
         ("./a", TargetOptions(idle_seconds=1.0), "--idle-seconds does not fit a command"),

@@ -28,7 +28,7 @@ from support.serverless_client import ask, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.slow]
 
 SUPPORT = Path(__file__).parent.parent / "support"
 SERVER = SUPPORT / "endpoint_server.py"

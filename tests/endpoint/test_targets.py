@@ -17,9 +17,10 @@ from prumo.progress import Silent
 from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.check import examine
 from prumo_endpoint.exchange import LOCAL_HOST, PING, Address, address_of, exchange, free_port
+from prumo_endpoint.resources import Resources
 from prumo_endpoint.rule import KINDS, MB, Verdict
-from prumo_endpoint.targets import TargetOptions, chosen_target
-from prumo_endpoint.targets.container import model_folder
+from prumo_endpoint.targets import TargetOptions, chosen_target, make_target
+from prumo_endpoint.targets.container import model_folder, require_limits
 from prumo_endpoint.targets.process import ProcessTarget
 from prumo_endpoint.targets.url import UrlTarget
 from support.endpoint_server import served
@@ -131,6 +132,32 @@ def test_any_other_word_is_an_image_and_needs_an_engine(
         chosen_target([], image="model")
 
 
+def test_only_limits_that_were_asked_for_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_docker(tmp_path, "echo true false")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    require_limits(Resources(memory_mb=1))
+    for wanted in (Resources(cpus=0.1), Resources(1, 0.1)):
+        with pytest.raises(UnavailableError, match="does not limit the CPU of containers"):
+            require_limits(wanted)
+
+
+def test_a_missing_image_is_told_with_advice_that_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_docker(tmp_path, "test $1 != image")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(InputError, match=r"pull it first\. To start a program, give it with"):
+        chosen_target(["model"])
+    with pytest.raises(InputError, match=r"pull it first$"):
+        chosen_target(["serverless://model"])
+    with pytest.raises(InputError, match=r"pull it first$"):
+        make_target("container", ["model"], TargetOptions())
+
+
 @pytest.mark.parametrize(
     ("host", "message"),
     [
@@ -198,6 +225,12 @@ def test_what_is_no_archive_is_no_model(tmp_path: Path) -> None:
         pass
     with pytest.raises(InputError, match="no such model"), model_folder(tmp_path / "nowhere"):
         pass
+
+
+def _write_docker(folder: Path, script: str) -> None:
+    docker = folder / "docker"
+    docker.write_text(f"#!/bin/sh\n{script}\n")
+    docker.chmod(0o755)
 
 
 def _archive(folder: Path, name: str, kind: bytes) -> Path:

@@ -73,12 +73,16 @@ class Front:
         self._booted: list[Instance] = []
         self._stopping: dict[asyncio.Task[None], Instance] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closing = False
         self._loop = asyncio.get_running_loop()
 
     def handle(self, client: ClientConnection, request: Request) -> None:
         """Have a request answered, or refuse it."""
         call = _Call(client, request)
-        if self._idle:
+        if self._is_closing:
+            # On a connection that a client kept: an instance that starts now would stay.
+            client.answer(error_response(503, "closing", "the endpoint is being closed"))
+        elif self._idle:
             self._pass_on(call, self._taken())
         elif ready := self._ready_for_ping(request):
             self._in_background(self._ping(call, ready))
@@ -99,7 +103,8 @@ class Front:
         await asyncio.gather(*self._stopping)
 
     async def close(self) -> None:
-        """End all instances at once."""
+        """End all instances at once, and start no other."""
+        self._is_closing = True
         alive = [*self._instances.values(), *self._stopping.values()]
         for instance in alive:
             if instance.idle_timer is not None:
@@ -324,7 +329,7 @@ async def main() -> None:
     # Who stops a whole tree of processes by SIGTERM stops Prumo too; the pipe says when.
     loop.add_signal_handler(signal.SIGTERM, lambda: None)
     # Of the front alone: what it starts is not to be spared.
-    del os.environ[CLEANUP_VARIABLE]
+    os.environ.pop(CLEANUP_VARIABLE, None)
     await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(orders), os.fdopen(0, "rb", buffering=0)
     )

@@ -54,28 +54,15 @@ class Instance:
         """
         try:
             self.worker.start()
+            self.started = time.perf_counter()
+            self._wait_until_ready(settings)
+        except Failure:
+            raise
         except (WorkerError, PrumoError) as error:
             raise Failure(START_FAILED, str(error)) from error
-        self.started = time.perf_counter()
-        give_up = self.requested + settings.start_seconds
-        while True:
-            now = time.perf_counter()
-            if now > give_up:
-                raise Failure(
-                    START_TIMEOUT,
-                    f"not ready within {settings.start_seconds:g} s",
-                    self.worker.last_output(),
-                )
-            ping = exchange(self.worker.address, PING, min(_PING_SECONDS, give_up - now))
-            # Docker accepts connections for a server that does not listen yet, and closes them.
-            if ping.status is not None or ping.is_late:
-                self.listening = self.listening or now
-            if ping.status == HEALTHY:
-                self.ready = time.perf_counter()
-                return
-            if self.listening is None or ping.status is None:
-                self._require_alive()
-            time.sleep(max(_FIRST_LOOK_SECONDS, _LOOK_SHARE * (now - self.requested)))
+        except Exception as error:
+            # Whatever it is, somebody waits for an answer.
+            raise Failure(START_FAILED, f"{type(error).__name__}: {error}") from error
 
     def explained(self, failure: Failure) -> Failure:
         """The reason behind an answer that did not come: perhaps the worker has ended."""
@@ -99,6 +86,27 @@ class Instance:
             failure=self.failure.kind if self.failure else "",
             failure_message=self.failure.message if self.failure else "",
         )
+
+    def _wait_until_ready(self, settings: Settings) -> None:
+        give_up = self.requested + settings.start_seconds
+        while True:
+            now = time.perf_counter()
+            if now > give_up:
+                raise Failure(
+                    START_TIMEOUT,
+                    f"not ready within {settings.start_seconds:g} s",
+                    self.worker.last_output(),
+                )
+            ping = exchange(self.worker.address, PING, min(_PING_SECONDS, give_up - now))
+            # Docker accepts connections for a server that does not listen yet, and closes them.
+            if ping.status is not None or ping.is_late:
+                self.listening = self.listening or now
+            if ping.status == HEALTHY:
+                self.ready = time.perf_counter()
+                return
+            if self.listening is None or ping.status is None:
+                self._require_alive()
+            time.sleep(max(_FIRST_LOOK_SECONDS, _LOOK_SHARE * (now - self.requested)))
 
     def _require_alive(self) -> None:
         reason = self._reason(self.worker.ending())

@@ -228,6 +228,7 @@ class InstanceConnection(asyncio.Protocol):
         self._method = b""
         self.used = 0.0
         """When an answer last came, by the clock `time.perf_counter`."""
+        self._parser = httptools.HttpResponseParser(self)
         self._reset()
 
     @property
@@ -243,6 +244,7 @@ class InstanceConnection(asyncio.Protocol):
     def send(self, request: Request, done: Callable[[Response | Failure], None]) -> None:
         """Send a request; `done` gets its answer, or why there is none."""
         assert self._transport is not None  # noqa: S101 (the caller looks at is_open)
+        self._parser = httptools.HttpResponseParser(self)
         self._reset()
         self._done, self._method = done, request.method
         self._transport.write(request.encoded())
@@ -285,7 +287,7 @@ class InstanceConnection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         """The answer to HEAD has no body, whatever its headers say."""
         self._has_head = True
-        if self._method == b"HEAD":
+        if self._method == b"HEAD" and not self._is_announcement():
             self._finish(self._response())
 
     def on_body(self, part: bytes) -> None:
@@ -294,10 +296,15 @@ class InstanceConnection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """The answer is whole; one that only announces another is not."""
-        if self._parser.get_status_code() < HTTPStatus.OK:
+        if self._is_announcement():
+            # The same parser goes on: the answer itself may have come with it.
             self._reset()
             return
         self._finish(self._response())
+
+    def _is_announcement(self) -> bool:
+        status: int = self._parser.get_status_code()
+        return status < HTTPStatus.OK
 
     def _response(self) -> Response:
         status = self._parser.get_status_code()
@@ -316,7 +323,6 @@ class InstanceConnection(asyncio.Protocol):
         done(result)
 
     def _reset(self) -> None:
-        self._parser = httptools.HttpResponseParser(self)
         self._reason = b""
         self._headers: Headers = []
         self._parts: list[bytes] = []

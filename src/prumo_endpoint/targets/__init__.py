@@ -59,6 +59,10 @@ class TargetOptions:
 NO_OPTIONS = TargetOptions()
 
 
+class NoImageError(InputError):
+    """There is no image of this name on this machine."""
+
+
 class Target(ABC):
     """Something that is, or becomes, a server.
 
@@ -185,7 +189,12 @@ def chosen_target(
         kind, words = _kind_of_word(words[0])
     else:
         kind = "process"
-    return make_target(kind, words, options, "--{}")
+    try:
+        return make_target(kind, words, options, "--{}")
+    except NoImageError as error:
+        if kind != "container" or image is not None:
+            raise
+        raise InputError(f"{error}. To start a program, give it with --command") from error
 
 
 def make_target(

@@ -19,7 +19,15 @@ from prumo.errors import InputError, UnavailableError
 from prumo.machine.kernel import CLEANUP_VARIABLE, descendants
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port, require_unused
 from prumo_endpoint.resources import UNLIMITED, Resources
-from prumo_endpoint.targets import NO_OPTIONS, PORT, Server, Target, TargetOptions, port_environment
+from prumo_endpoint.targets import (
+    NO_OPTIONS,
+    PORT,
+    NoImageError,
+    Server,
+    Target,
+    TargetOptions,
+    port_environment,
+)
 from prumo_endpoint.targets.process import OUT_OF_MEMORY, cgroups_of, listening_ports, program_of
 
 PROGRAM = "docker"
@@ -225,10 +233,7 @@ def require_image(name: str) -> None:
     """Refuse an image that the engine of this machine does not have; none is pulled."""
     require_engine()
     if inspected("image", name) is None:
-        raise InputError(
-            f"Docker has no image '{name}' here; build or pull it first. "
-            "To start a program, give it with --command"
-        )
+        raise NoImageError(f"Docker has no image '{name}' here; build or pull it first")
 
 
 def require_limits(resources: Resources) -> None:
@@ -237,9 +242,16 @@ def require_limits(resources: Resources) -> None:
         return
     resources.require_machine()
     answer = docker("info", "--format", "{{.MemoryLimit}} {{.CPUCfsQuota}}")
-    if answer.stdout.split() != ["true", "true"]:
+    is_limited = dict(zip(("memory", "CPU"), answer.stdout.split(), strict=False))
+    wanted = {"memory": resources.memory_mb, "CPU": resources.cpus}
+    missing = [
+        name
+        for name, limit in wanted.items()
+        if limit is not None and is_limited.get(name) != "true"
+    ]
+    if missing:
         raise UnavailableError(
-            "this Docker engine limits neither memory nor CPU of containers: "
+            f"this Docker engine does not limit the {' and '.join(missing)} of containers: "
             "`docker info` shows why; a rootless engine needs cgroup version 2 and delegation"
         )
 

@@ -85,7 +85,9 @@ class ServerlessTarget(Target):
         if len(words) > 1 or words[0].startswith(PATH_BEGINNINGS):
             for option in _OF_IMAGES:
                 if getattr(options, option) is not None:
-                    raise InputError(f"--{option} fits an image, and this is a command: {name}")
+                    raise InputError(
+                        f"a {option} can be given with an image, and this is a command: {name}"
+                    )
             return cls(name, _settings(options, command=tuple(words)))
         require_image(words[0])
         settings = _settings(options, image=words[0], model=options.model, network=options.network)
@@ -134,14 +136,21 @@ class _Control:
 
     def ask(self, line: str) -> dict[str, Any]:
         """Send one line and wait for the one that answers it."""
-        assert self._process.stdin is not None  # noqa: S101 (asked for as pipes)
-        assert self._process.stdout is not None  # noqa: S101
-        with self._lock, suppress(BrokenPipeError):
-            self._process.stdin.write(line + "\n")
-            self._process.stdin.flush()
-            if answer := self._process.stdout.readline():
-                document: dict[str, Any] = json.loads(answer)
-                return document
+        orders, answers = self._process.stdin, self._process.stdout
+        assert orders is not None  # noqa: S101 (asked for as pipes)
+        assert answers is not None  # noqa: S101
+        with self._lock:
+            with suppress(BrokenPipeError):
+                if not orders.closed:
+                    orders.write(line + "\n")
+                    orders.flush()
+                    if answer := answers.readline():
+                        document: dict[str, Any] = json.loads(answer)
+                        return document
+            # Else the line that could not be sent is tried again when the process is left, and
+            # that error hides this one.
+            with suppress(BrokenPipeError):
+                orders.close()
         self._log.seek(0)
         printed = self._log.read().decode("utf-8", "replace")[-_LAST_CHARACTERS:].strip()
         raise UnavailableError(f"the front of the serverless endpoint has ended: {printed}")
