@@ -110,6 +110,7 @@ def test_a_ramp_finds_a_rate_that_a_slow_server_keeps(prumo_here: Prumo, tmp_pat
     assert 10 < record["metrics"]["highest_rate"] < 60
 
 
+@pytest.mark.slow
 def test_requests_that_fail_keep_their_outcome(prumo_here: Prumo, tmp_path: Path) -> None:
     with served("error on bad body") as url:
         (tmp_path / "broken.jpg").write_bytes(b"no image")

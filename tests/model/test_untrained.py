@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     ("name", "size"),
     [
         ("rede2", 32),
-        ("alexnet", 67),
-        ("googlenet_aux", 96),
-        ("resnet18", 40),
+        pytest.param("alexnet", 67, marks=pytest.mark.slow),
+        pytest.param("googlenet_aux", 96, marks=pytest.mark.slow),
+        pytest.param("resnet18", 40, marks=pytest.mark.slow),
         ("dr_mobilenet", 64),
-        ("inception_v3", 75),
+        pytest.param("inception_v3", 75, marks=pytest.mark.slow),
     ],
 )
 def test_the_onnx_file_computes_what_the_catalog_describes(
