@@ -53,7 +53,7 @@ class LogKind:
     title: str
     """As people write the library's name."""
     line: re.Pattern[str]
-    """A line that tells of a step: its number, its loss and the seconds of `count` steps or one."""
+    """A line that reports a step: its number, its loss and the seconds of `count` steps or one."""
     first_timed: int = 0
     """The first step with a time that can be believed."""
     note: str = ""
@@ -62,7 +62,7 @@ class LogKind:
     """What the library prints of its device, cpu or gpu in the first group; none where nothing."""
 
     def step(self, line: str) -> LoggedStep | None:
-        """The step that a line tells of; none for every other line."""
+        """The step that a line reports; none for every other line."""
         found = self.line.search(line)
         if not found:
             return None
@@ -119,7 +119,7 @@ def read_log(kind: LogKind, file: Path) -> Log:
 def _steps(kind: LogKind, lines: Iterable[str]) -> Iterator[LoggedStep]:
     """The steps of the last training in a log; a number that goes back is a new beginning.
 
-    Each is told with how many it stands for, as many logs tell only every twentieth.
+    Each has the number of steps that it stands for, as many logs report only every twentieth.
     """
     steps: list[LoggedStep] = []
     for step in filter(None, map(kind.step, lines)):
