@@ -214,3 +214,50 @@ def test_a_log_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_words_that_no_program_can_be_given_are_told(tmp_path: Path) -> None:
     assert "could not start" in ending_of(["echo", "a\0b"], tmp_path).failure
+
+
+def test_memory_and_time_are_those_of_the_command_alone(tmp_path: Path) -> None:
+    guard_bytes = 10 * 1024**2
+    small = ending_of(["sleep", "0.2"], tmp_path)
+    assert small.wall_seconds >= 0.2
+    assert 0 < small.max_rss_bytes < guard_bytes
+    assert small.user_seconds + small.system_seconds < small.wall_seconds / 2
+
+    program = "held = bytearray(64 * 1024**2)\nfor _ in range(3_000_000): pass"
+    large = ending_of([sys.executable, "-S", "-c", program], tmp_path)
+    assert 64 * 1024**2 < large.max_rss_bytes < 128 * 1024**2
+    assert large.user_seconds > small.user_seconds
+
+
+LARGE_STARTER = """
+import sys
+from prumo.supervise.guard import GuardedProcess, Order
+held = bytearray(200 * 1024**2)
+folder, program = sys.argv[1:]
+order = Order([sys.executable, "-S", "-c", program], folder, {}, folder + "/worker.log")
+with GuardedProcess(order) as process:
+    while (ending := process.wait(1)) is None:
+        pass
+print(ending.max_rss_bytes)
+"""
+LATE_PEAK = """
+import os, resource, time
+time.sleep(1)
+held = bytearray(64 * 1024**2)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+os._exit(0)
+"""
+
+
+def test_memory_is_not_that_of_the_process_that_started_the_guard(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", LARGE_STARTER, str(tmp_path), LATE_PEAK],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    counted_bytes = 1024 * int((tmp_path / "worker.log").read_text())
+
+    # Read now and then, a peak at the very end would be missed.
+    assert counted_bytes > 64 * 1024**2
+    assert int(told.stdout) == pytest.approx(counted_bytes, abs=1024**2)

@@ -172,6 +172,15 @@ def resident_bytes(pid: int) -> int:
         return 0
 
 
+def peak_resident_bytes(pid: int) -> int:
+    """The most memory that a process has held with its present program; 0 when it is gone."""
+    try:
+        _, _, rest = read_quickly(f"/proc/{pid}/status").partition(b"VmHWM:")
+        return int(rest.split(maxsplit=1)[0]) * 1024
+    except (OSError, IndexError):
+        return 0
+
+
 @cache
 def kernel_lists_children() -> bool:
     """Whether this kernel lists the children of a process; few are built without it."""

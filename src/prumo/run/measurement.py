@@ -77,6 +77,10 @@ def measure(  # noqa: PLR0913 (each is another thing)
     metrics = {name: value for name, value in metrics.items() if math.isfinite(value)}
     if ending.max_rss_bytes:
         metrics.setdefault("max_rss_bytes", ending.max_rss_bytes)
+    if ending.wall_seconds:
+        # The kernel counts in ticks: a short command may well have used none.
+        metrics.setdefault("user_seconds", ending.user_seconds)
+        metrics.setdefault("system_seconds", ending.system_seconds)
     cap_missing = "" if settings.memory_bytes is None else worker.group.missing
     return {
         "verdict": judgement.verdict,

@@ -76,6 +76,10 @@ CATALOGUE = (
         Metric(f"{name}_seconds", "s", Better.LOWER, Kind.SPEED)
         for name in ("queue", "decode", "preprocess", "predict")
     ),
+    # As CloudWatch measures them.
+    Metric("model_latency_seconds", "s", Better.LOWER, Kind.SPEED),
+    Metric("overhead_latency_seconds", "s", Better.LOWER, Kind.SPEED),
+    Metric("model_setup_seconds", "s", Better.LOWER, Kind.SPEED),
     # Last of the times: what a run says of itself is nearer to what was asked.
     Metric("wall_seconds", "s", Better.LOWER, Kind.SPEED, headline=True),
     Metric("loss", "", Better.LOWER, Kind.LEARNING),
@@ -105,11 +109,18 @@ CATALOGUE = (
     Metric("failed_requests", "", Better.LOWER, Kind.PROCESS),
     Metric("inferences", kind=Kind.PROCESS),
     Metric("data_bytes", "B", kind=Kind.PROCESS),
+    Metric("model_bytes", "B", Better.LOWER, Kind.PROCESS),
     Metric("cold_answers", kind=Kind.PROCESS),
     Metric("warm_answers", kind=Kind.PROCESS),
+    Metric("cloudwatch_missing", "", Better.LOWER, Kind.PROCESS),
+    Metric("predicted_cold_answers", kind=Kind.PROCESS),
+    Metric("pings", kind=Kind.PROCESS),
+    Metric("cold_pings", kind=Kind.PROCESS),
     Metric("offered_per_second", "requests/s", kind=Kind.PROCESS),
     Metric("lateness_share", "", Better.LOWER, Kind.PROCESS),
     Metric("max_rss_bytes", "B", Better.LOWER, Kind.USAGE, headline=True),
+    Metric("user_seconds", "s", Better.LOWER, Kind.USAGE),
+    Metric("system_seconds", "s", Better.LOWER, Kind.USAGE),
     Metric("tree_rss_bytes_max", "B", Better.LOWER, Kind.USAGE),
     Metric("cpu_percent_mean", "%", kind=Kind.USAGE, headline=True),
     Metric(SUM_OVER_CORES, "%", kind=Kind.USAGE),

@@ -46,8 +46,14 @@ class Ending:
     failure: str = ""
     """Why it could not be started at all."""
     wall_seconds: float = 0.0
+    """From the moment at which its program began."""
+    user_seconds: float = 0.0
+    """Processor time of the command and its ended children in their own code."""
+    system_seconds: float = 0.0
+    """The same in the kernel."""
     max_rss_bytes: int = 0
-    """The most memory that the command, or one of its ended children, held by itself."""
+    """The most memory that the command, or one of its ended children, held by itself; 0 where it
+    ended too soon to tell."""
     left_behind: int = 0
     """Processes that the command left running, killed by the guard."""
     survivors: int = 0

@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -37,9 +38,15 @@ def die_with_parent(parent: int | None = None, death: signal.Signals = signal.SI
     if sys.platform != "linux":
         return
     expected = os.getppid() if parent is None else parent
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
+    c_library().prctl(_PR_SET_PDEATHSIG, int(death), 0, 0, 0)
     if os.getppid() != expected:
         os.kill(os.getpid(), death)
+
+
+@cache
+def c_library() -> ctypes.CDLL:
+    """Opened before a fork, so that nothing is left to do after it."""
+    return ctypes.CDLL(None)
 
 
 def dies_with_parent(command: Sequence[str], *, group: bool = False) -> list[str]:

@@ -6,16 +6,18 @@ It runs them to the end of the last process, and kills them when Prumo is gone.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
+import mmap
 import os
 import resource
 import selectors
 import signal
+import struct
 import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,11 +27,12 @@ from prumo.machine.kernel import (
     descendants,
     kill_own_descendants,
     living_descendants,
+    peak_resident_bytes,
     resident_bytes,
     signal_all,
 )
 from prumo.supervise.guard import ANNOUNCED, READY, Ending, Order
-from prumo.supervise.parent_death import die_with_parent
+from prumo.supervise.parent_death import c_library, die_with_parent
 
 CONTROLLER = 0
 """Orders come through this pipe, which is open as long as Prumo lives."""
@@ -50,7 +53,7 @@ def main() -> None:
         return
     if sys.platform == "linux":
         # Processes whose parent died become children of this one, so that none escapes.
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        c_library().prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         ending = Watch(Order(**json.loads(line)), CONTROLLER).run()
     finally:
@@ -108,7 +111,14 @@ class CappedLog:
 PR_SET_CHILD_SUBREAPER = 36
 MEMORY_WATCH_SECONDS = 0.2
 KILL_AGAIN_SECONDS = 0.05
+FIRST_PEAK_SECONDS = 0.0001
+LEAST_PEAK_BYTES = 128 * 1024
+"""Below this, a program was only about to begin when its peak was looked at."""
+PEAK_AGAIN_SHARE = 0.1
+"""Of the time that a command has run: after this, its peak memory is looked at again."""
 NEVER = float("inf")
+PROGRAM_START = struct.Struct("ddd")
+"""The monotonic clock, and the user and system time that the fork had used."""
 
 
 class Watch:
@@ -120,7 +130,13 @@ class Watch:
         self._cause: str | None = None
         self._deadline = NEVER
         self._kill_at = NEVER
-        self._max_rss_bytes = 0
+        self._usage: resource.struct_rusage | None = None
+        self._peak_bytes = 0
+        self._peak_at = NEVER
+        # What the kernel counts for the command begins with this process, of which it is a fork.
+        self._own_peak_bytes = 0
+        self._program_start = mmap.mmap(-1, PROGRAM_START.size)
+        """Written by the fork itself, before its program takes its place."""
 
     def run(self) -> Ending:
         """Run to the end of the last process and say how it went."""
@@ -134,16 +150,19 @@ class Watch:
             log = CappedLog(Path(self._order.log), self._order.log_bytes)
         except OSError as error:
             return Ending(failure=f"cannot write {self._order.log}: {error.strerror}")
-        began = time.monotonic()
         try:
             process = self._start()
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return Ending(failure=self._start_failure(error))
+        began, user_before, system_before = PROGRAM_START.unpack_from(self._program_start)
+        # Not ru_maxrss, which begins with the process that started this one.
+        self._own_peak_bytes = peak_resident_bytes(os.getpid())
+        self._peak_at = began
         if self._order.timeout_seconds is not None:
             self._deadline = began + self._order.timeout_seconds
         assert process.stdout is not None  # noqa: S101 (asked for as a pipe)
         output = process.stdout.fileno()
-        status = self._watch(process.pid, output, log, wake)
+        status = self._watch(process.pid, output, log, wake, began)
         wall_seconds = time.monotonic() - began
         left_behind = kill_own_descendants()
         os.set_blocking(output, True)
@@ -151,12 +170,15 @@ class Watch:
             pass
         log.close()
         exit_code = os.waitstatus_to_exitcode(status)
+        usage = self._usage
         return Ending(
             exit_code=exit_code if exit_code >= 0 else None,
             signal=-exit_code if exit_code < 0 else None,
             cause=self._cause,
             wall_seconds=wall_seconds,
-            max_rss_bytes=self._max_rss_bytes,
+            user_seconds=max(0.0, usage.ru_utime - user_before) if usage else 0.0,
+            system_seconds=max(0.0, usage.ru_stime - system_before) if usage else 0.0,
+            max_rss_bytes=self._max_rss_bytes(),
             left_behind=len(left_behind),
             survivors=len(living_descendants(os.getpid())),
             log_omitted_bytes=log.omitted_bytes,
@@ -164,28 +186,33 @@ class Watch:
 
     def _start(self) -> subprocess.Popen[bytes]:
         order, guard = self._order, os.getpid()
+        c_library()
+        # Inherited; the guard itself needs no dump.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         def enter() -> None:
+            # As little as possible: what is done here is counted as the command's.
             die_with_parent(guard, signal.SIGKILL)
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-            # When memory runs out, the kernel shall kill the run and not Prumo.
-            with contextlib.suppress(OSError):
-                Path("/proc/self/oom_score_adj").write_text("800", encoding="ascii")
             if order.affinity:
                 os.sched_setaffinity(0, order.affinity)
             for path in order.join:
                 Path(path).write_text(str(os.getpid()), encoding="ascii")
+            used = resource.getrusage(resource.RUSAGE_SELF)
+            start = (time.monotonic(), used.ru_utime, used.ru_stime)
+            PROGRAM_START.pack_into(self._program_start, 0, *start)
 
-        return subprocess.Popen(
-            order.command,
-            cwd=order.directory,
-            env=order.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            preexec_fn=enter,  # noqa: PLW1509 (a guard has one thread)
-        )
+        # When memory runs out, the kernel shall kill the run and not Prumo. Inherited as well.
+        with _oom_score("800"):
+            return subprocess.Popen(
+                order.command,
+                cwd=order.directory,
+                env=order.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                preexec_fn=enter,  # noqa: PLW1509 (a guard has one thread)
+            )
 
     def _start_failure(self, error: Exception) -> str:
         program = self._order.command[0]
@@ -197,7 +224,7 @@ class Watch:
             return f"not an executable file: {program}"
         return f"could not start {program}: {error}"
 
-    def _watch(self, main_pid: int, output: int, log: CappedLog, wake: int) -> int:
+    def _watch(self, main_pid: int, output: int, log: CappedLog, wake: int, began: float) -> int:
         """Keep watch until the command itself has ended; its exit status."""
         os.set_blocking(output, False)
         selector = selectors.DefaultSelector()
@@ -212,6 +239,7 @@ class Watch:
                 elif not log.take(output):
                     selector.unregister(output)
             self._keep_limits()
+            self._look_at_peak(main_pid, began)
         return status
 
     def _patience_seconds(self) -> float | None:
@@ -221,6 +249,7 @@ class Watch:
             soonest = min(soonest, max(self._kill_at, now + KILL_AGAIN_SECONDS))
         if self._order.memory_bytes is not None:
             soonest = min(soonest, now + MEMORY_WATCH_SECONDS)
+        soonest = min(soonest, self._peak_at)
         return None if soonest == NEVER else max(0.0, soonest - now)
 
     def _obey(self) -> None:
@@ -264,8 +293,37 @@ class Watch:
             if pid == 0:
                 return None
             if pid == main_pid:
-                self._max_rss_bytes = usage.ru_maxrss * 1024
+                self._usage = usage
                 return status
+
+    def _look_at_peak(self, main_pid: int, began: float) -> None:
+        """Keep the command's own peak while it is below the guard's, which hides it at the end."""
+        now = time.monotonic()
+        if now < self._peak_at:
+            return
+        self._peak_bytes = max(self._peak_bytes, peak_resident_bytes(main_pid))
+        wait = max(FIRST_PEAK_SECONDS, PEAK_AGAIN_SHARE * (now - began))
+        self._peak_at = NEVER if self._peak_bytes > self._own_peak_bytes else now + wait
+
+    def _max_rss_bytes(self) -> int:
+        counted = self._usage.ru_maxrss * 1024 if self._usage else 0
+        if counted > self._own_peak_bytes:
+            return counted
+        return self._peak_bytes if self._peak_bytes >= LEAST_PEAK_BYTES else 0
+
+
+@contextlib.contextmanager
+def _oom_score(score: str) -> Iterator[None]:
+    """What this process forks in this block is killed sooner when memory runs out."""
+    own, before = Path("/proc/self/oom_score_adj"), "0"
+    with contextlib.suppress(OSError):
+        before = own.read_text("ascii")
+        own.write_text(score, encoding="ascii")
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            own.write_text(before, encoding="ascii")
 
 
 if __name__ == "__main__":
