@@ -1,15 +1,17 @@
-"""Files that are whole or absent, even when the machine stops in the middle of a write."""
+"""Files that are whole or absent, even when the machine stops in the middle of a write; locks."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from prumo.errors import InputError
+from prumo.errors import BusyError, InputError, StorageError
 
 
 def write_whole(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
@@ -65,3 +67,30 @@ def file_sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def locked(path: Path, advice: str) -> Iterator[None]:
+    """Keep other Prumo processes out of a file's folder; the lock ends with the process.
+
+    Raises:
+        BusyError: Another process is there; the message ends with the advice.
+    """
+    with StorageError.writing(path):
+        # A link could lead to a file of somebody else.
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(path, flags, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip()
+            raise BusyError(
+                f"{path.parent} is in use by another prumo (process {holder or 'unknown'}). "
+                f"{advice}"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)

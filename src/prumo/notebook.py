@@ -10,6 +10,7 @@ from prumo.forecast.document import expected_seconds
 from prumo.results import tables
 from prumo.run.events import Event, Listener, Remark, RunEnded
 from prumo.run.execution import Selection, default_results, run_study
+from prumo.run.preflight import Spending
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.statistics.summary import summarise
 
@@ -41,6 +42,8 @@ def run(  # noqa: PLR0913 (each is an option of its own)
     retry_failed: bool = False,
     check: bool = True,
     listener: Listener | None = None,
+    yes: bool = False,
+    max_cost_usd: float | None = None,
 ) -> Results:
     """Run what is missing of a study and read the results.
 
@@ -53,6 +56,8 @@ def run(  # noqa: PLR0913 (each is an option of its own)
         retry_failed: Run again what failed.
         check: Prove first that compared frameworks train the same networks.
         listener: Called with every event; a line per run is printed by default.
+        yes: Start runs that cost money; without it they are refused, after their preflight.
+        max_cost_usd: The most that those may cost.
 
     Raises:
         KeyboardInterrupt: When the user stopped; what finished is kept.
@@ -66,6 +71,7 @@ def run(  # noqa: PLR0913 (each is an option of its own)
         selection,
         check=check,
         expected_seconds=expected_seconds(folder),
+        spending=Spending(lambda _: yes, max_cost_usd),
     )
     if ended.interrupted:
         raise KeyboardInterrupt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -16,8 +15,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from prumo.errors import BusyError, InputError, StorageError
-from prumo.files import json_text, write_json, write_whole
+from prumo.errors import InputError, StorageError
+from prumo.files import json_text, locked, write_json, write_whole
 from prumo.results.record import FORMAT, RunRecord
 
 STUDY_FILE = "study.yaml"
@@ -73,23 +72,9 @@ class ResultsFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other Prumo processes out of this folder; the lock ends with the process."""
-        path = self.path / ".lock"
-        with StorageError.writing(path):
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                holder = os.pread(descriptor, 64, 0).decode(errors="replace").strip()
-                raise BusyError(
-                    f"{self.path} is in use by another prumo (process {holder or 'unknown'}). "
-                    "Wait for it to end, or give another folder with --results."
-                ) from error
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        advice = "Wait for it to end, or give another folder with --results."
+        with locked(self.path / ".lock", advice):
             yield
-        finally:
-            os.close(descriptor)
 
     def run_path(self, run_name: str) -> Path:
         """The folder of a run."""

@@ -14,6 +14,7 @@ from prumo.money.study_prices import keep_prices
 from prumo.plugins import EXECUTORS
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict, trained_architectures
+from prumo.run import DEFAULT_EXECUTOR
 from prumo.run.events import (
     ListenerProgress,
     Remark,
@@ -22,7 +23,8 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.executors import DEFAULT_EXECUTOR, Executor
+from prumo.run.executors import Executor
+from prumo.run.preflight import NOTHING_TO_SPEND, Spending, require_consent
 from prumo.run.schedule import Outcome, Schedule, unsettled
 from prumo.study import Adaptive, Imported, Rule, fingerprint
 from prumo.study.network import compared_frameworks
@@ -242,11 +244,13 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
     check: bool = True,
     executor_name: str = DEFAULT_EXECUTOR,
     expected_seconds: Mapping[str, float] | None = None,
+    spending: Spending = NOTHING_TO_SPEND,
 ) -> StudyEnded:
     """Run what is missing of a study into a results folder.
 
     Where frameworks are compared, their networks are first proven equal, unless `check` is off.
     For a scenario without an earlier run, `expected_seconds` is the first guess of its duration.
+    Runs that cost money start only as far as `spending` allows.
     """
     _refuse_imported(study)
     kind = EXECUTORS.load_class(executor_name, Executor)  # type: ignore[type-abstract]
@@ -261,6 +265,8 @@ def run_study(  # noqa: PLR0913 (each is an option of its own)
                 if pending := execution.schedule.pending():
                     # The data first: wrong files are reported before an environment is made.
                     executor.prepare(pending)
+                    preflight = executor.preflight(pending, spending.max_cost_usd)
+                    require_consent(preflight, spending, listener)
                     trained = trained_architectures(execution.records.values())
                     wanted = compared_frameworks(executor.architectures(pending), trained)
                     if wanted and check:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED = {*RUN_PLACEHOLDERS, "journal"}
 _MOST_FACTORS = 50
-_MEASURED_METRICS = ("wall_seconds", "max_rss_bytes")
+_MEASURED_METRICS = ("wall_seconds", "max_rss_bytes", "user_seconds", "system_seconds")
 
 
 def problems(study: Study) -> list[Problem]:

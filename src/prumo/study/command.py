@@ -87,6 +87,7 @@ class Command(Workload):
     """How the metrics are found in what the program prints."""
 
     launcher = "prumo.run.workloads.command:CommandLauncher"
+    starter = "prumo.study:starters/command.yaml"
 
     def problems(self, study: Study) -> Iterator[Problem]:
         """Placeholders that are no parameters of the study."""

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, field
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
-from prumo.errors import InputError, StorageError, StudyError, did_you_mean
+from prumo.errors import StudyError, did_you_mean
 from prumo.study.section import KeyPath, Problem, Section, problems_of, shown, study_error
 
 if TYPE_CHECKING:
@@ -204,22 +202,3 @@ def read_section(
     except ValidationError as error:
         raise study_error(problems_of(error), document.lines, file) from None
     return SectionFile(file, section, document.lines)
-
-
-StarterKind = Literal["training", "command"]
-STARTER_KINDS: tuple[StarterKind, ...] = ("training", "command")
-
-
-def write_starter(path: Path, kind: StarterKind, *, replace: bool = False) -> None:
-    """Write a starter study that plans and runs as it is, named after its file."""
-    template = files("prumo.study").joinpath("starters", f"{kind}.yaml").read_text("utf-8")
-    name = re.sub(r"[^a-z0-9._-]+", "-", path.stem.lower()).strip("-._")[:100] or "study"
-    try:
-        with path.open("w" if replace else "x", encoding="utf-8") as stream:
-            stream.write(template.replace("name: starter\n", f'name: "{name}"\n', 1))
-    except FileExistsError:
-        raise InputError(f"{path} is already there; --force replaces it") from None
-    except FileNotFoundError:
-        raise InputError(f"there is no folder {path.parent}") from None
-    except OSError as error:
-        raise StorageError(f"{path} cannot be written: {error.strerror}") from None

@@ -129,6 +129,7 @@ class Training(Workload):
     run_noun = "training"
     reported_metrics = TRAINING_METRICS
     launcher = "prumo.run.workloads.training:TrainingLauncher"
+    starter = "prumo.study:starters/training.yaml"
 
     def value_problems(
         self, study: Study, path: KeyPath, name: str, level: Level

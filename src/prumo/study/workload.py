@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import reduce
 from operator import or_
@@ -76,6 +76,16 @@ class Workload(Section):
     sections: ClassVar[str] = ""
     """`module:name` of a sequence of `prumo.report.sections.section.Section` that a report of such
     runs has before its general ones; imported when a report is made, empty where there is none."""
+    billing: ClassVar[Mapping[str, str]] = {}
+    """What of a run is paid for, where the section `cost` of a study does not say it: its keys `of`
+    and `metric`."""
+    advice: ClassVar[str] = ""
+    """`module:function` that answers `prumo advise` about traffic, from a
+    `prumo.money.cost.Costing` and a `prumo.report.traffic.TrafficNeed` to a
+    `prumo.report.traffic.TrafficAdvice`."""
+    starter: ClassVar[str] = ""
+    """`package:file` of the commented study that `prumo new --kind` writes. It plans and runs as it
+    is, and has a line `name: starter`, which is replaced; empty where there is none."""
     no_probe: ClassVar[str] = ""
     """Why a forecast cannot try a run to see how long it takes; empty where it can."""
 
@@ -139,6 +149,15 @@ class Imported(Workload):
     """Where the figures were published."""
 
 
+def installed_workloads() -> dict[str, type[Workload]]:
+    """Kind → class; a broken plug-in is left out, as it is an error only where it is named."""
+    found = {}
+    for kind in WORKLOADS.names():
+        with suppress(PluginError):
+            found[kind] = WORKLOADS.load_class(kind, Workload)
+    return found
+
+
 class _ByKind:
     """Tells Pydantic to read the section with the plug-in of its `kind`.
 
@@ -157,12 +176,7 @@ class _ByKind:
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         del schema
-        kinds: list[type[Workload]] = []
-        for kind in WORKLOADS.names():
-            # A broken plug-in is an error only where a study names it.
-            with suppress(PluginError):
-                kinds.append(WORKLOADS.load_class(kind, Workload))
-        union: Any = reduce(or_, kinds)
+        union: Any = reduce(or_, installed_workloads().values())
         return handler(TypeAdapter(Annotated[union, Field(discriminator="kind")]).core_schema)
 
 

@@ -20,6 +20,7 @@ from prumo.run.executors import Executor
 from prumo.run.executors.local import LocalExecutor
 from prumo.run.workloads import Launcher
 from prumo.study import Run, Study, Workload, fingerprint
+from prumo.study.starter import write_starter
 from prumo.testing.require import modules_loaded_by, refusal, require
 
 HEAVY = {"altair", "cv2", "numpy", "onnxruntime", "polars", "scipy", "tensorflow", "torch"}
@@ -277,6 +278,17 @@ class WorkloadContract:
                 isinstance(launcher, type) and issubclass(launcher, Launcher),
                 "`launcher` names a subclass of prumo.run.workloads.Launcher as `module:class`",
             )
+
+    def test_its_starter_is_a_study_of_it(self) -> None:
+        """`prumo new` writes it under the name of the user's file."""
+        if not self.workload.starter:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "named-by-the-user.yaml")
+            write_starter(path, self.name)
+            study = Study.load(path)
+        require(study.name == path.stem, "the starter has a line `name: starter`")
+        require(isinstance(study.workload, self.workload), "the starter is of this kind")
 
     def test_a_run_finishes_with_the_metrics_that_it_promises(self) -> None:
         """The first run of the study, measured for real."""

@@ -21,7 +21,7 @@ RUNTIME_BASE = "prumo_serve.runtimes.Runtime"
 PAGE_TEXTS = ("title", "caution", "worklist")
 LANGUAGES = ("en", "pt-BR")
 THREADS = 4
-RESOURCES = SimpleNamespace(threads=1, callers=THREADS)
+RESOURCES = SimpleNamespace(threads=1, callers=THREADS, may_spin=False)
 TOLERANCE = 1e-4
 
 

@@ -5,9 +5,9 @@ An executor is a subclass of `Executor` that an entry point names:
     [project.entry-points."prumo.executors"]
     mine = "my_package:MyExecutor"
 
-`prumo run --executor mine` then makes one for the study, and calls, in this order: `prepare` and
-`architectures` once if anything is to be run, `execute` or `skip` for one run after the other, and
-`close` at the end, whatever happened.
+`prumo run --executor mine` then makes one for the study, and calls, in this order: `prepare`,
+`preflight` and `architectures` once if anything is to be run, `execute` or `skip` for one run after
+the other, and `close` at the end, whatever happened.
 """
 
 from __future__ import annotations
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
 
     from prumo.results.folder import ResultsFolder
     from prumo.run.events import Listener
+    from prumo.run.preflight import Preflight
     from prumo.study import Run, Study
     from prumo.study.network import Architecture
-
-DEFAULT_EXECUTOR = "local"
 
 
 class Executor(ABC):
@@ -65,6 +64,14 @@ class Executor(ABC):
             PrumoError: One of them could never work.
         """
         del runs
+
+    def preflight(self, runs: Sequence[Run], max_cost_usd: float | None) -> Preflight | None:
+        """What these runs would start elsewhere and cost; None where they cost nothing.
+
+        Nothing that costs money is started before the user has agreed to it.
+        """
+        del runs, max_cost_usd
+        return None
 
     def architectures(self, runs: Sequence[Run]) -> dict[Architecture, tuple[str, ...]]:
         """The networks that these runs train, each with its frameworks.

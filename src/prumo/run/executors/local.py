@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from prumo.results.folder import ResultsFolder
     from prumo.run.events import Listener
+    from prumo.run.preflight import Preflight
     from prumo.study import Run, Study
     from prumo.study.network import Architecture
 
@@ -50,6 +51,10 @@ class LocalExecutor(Executor):
         """Make ready what these runs share; PrumoError when one of them could never work."""
         self._workload.prepare(runs)
 
+    def preflight(self, runs: Sequence[Run], max_cost_usd: float | None) -> Preflight | None:
+        """What the workload would start elsewhere."""
+        return self._workload.preflight(runs, self.folder.path, max_cost_usd)
+
     def architectures(self, runs: Sequence[Run]) -> dict[Architecture, tuple[str, ...]]:
         """The networks that these runs train, each with its frameworks."""
         scenarios = {run.scenario.number: run.scenario for run in runs}
@@ -76,8 +81,11 @@ class LocalExecutor(Executor):
         return record
 
     def close(self) -> None:
-        """Close the pipe that interruptions are heard through."""
-        self._interruption.close()
+        """Remove what the runs shared; close the pipe that interruptions are heard through."""
+        try:
+            self._workload.close()
+        finally:
+            self._interruption.close()
 
     def _progress(self, run: Run, path: Path) -> Callable[[], None]:
         """A function that reports the epochs which ended since its last call."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo.progress import Progress
+    from prumo.run.preflight import Preflight
     from prumo.run.worker import Launch
     from prumo.study import Run, Scenario, Study
     from prumo.study.network import Architecture
@@ -56,6 +57,21 @@ class Launcher(ABC):
         Called once, before the first run is started.
         """
         del runs
+
+    def preflight(
+        self, runs: Sequence[Run], results: Path, max_cost_usd: float | None
+    ) -> Preflight | None:
+        """What these runs would start elsewhere and cost; None where they cost nothing.
+
+        Called after `prepare`, and before anything that costs money is started: the user is shown
+        it and agrees, or nothing is started. `results` is the results folder. A launcher that
+        spends stops when `max_cost_usd` is reached: `launch` raises BudgetError.
+        """
+        del runs, results, max_cost_usd
+        return None
+
+    def close(self) -> None:  # noqa: B027 (most launchers hold nothing)
+        """Remove what the runs shared. Called once, also after an error or Ctrl-C."""
 
     def architectures(self, scenarios: Iterable[Scenario]) -> dict[Architecture, tuple[str, ...]]:
         """The networks that these scenarios train, with the frameworks that are to be compared.
