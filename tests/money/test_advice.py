@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from prumo.money.advice import Advice, Need, Strategy, advise
+from prumo.money.advice import Advice, Need, advise
 from prumo.money.cost import priced
+from prumo.money.terms import Strategy
 from prumo.report.advice import Wording, advice_sentences
 from prumo.study import CostSettings
 from support.priced_runs import rate, runs_of

@@ -21,6 +21,7 @@ from prumo.money.catalog import (
     shipped_prices,
 )
 from prumo.money.price import Kind, Price, Purchase, read_table, table_text
+from prumo.money.terms import COLUMNS, REQUIRED
 from prumo.study.section import Machine
 
 if TYPE_CHECKING:
@@ -31,6 +32,12 @@ def price(name: str = "lab/box@here", amount: float | None = 1.0, **other: Any) 
     provider, sku, region = re.split("[/@]", name)
     known: dict[str, Any] = {"as_of": date(2026, 1, 1), "source": "a test"}
     return Price(provider=provider, sku=sku, region=region, on_demand=amount, **(known | other))
+
+
+def test_a_table_of_prices_has_the_fields_of_a_price_as_columns() -> None:
+    assert tuple(Price.model_fields) == COLUMNS
+    required = (name for name, field in Price.model_fields.items() if field.is_required())
+    assert tuple(required) == REQUIRED
 
 
 def test_every_shipped_price_has_an_amount_a_source_and_a_date() -> None:

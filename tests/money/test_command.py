@@ -51,10 +51,10 @@ def test_list_shows_each_price_with_its_source_and_date() -> None:
 
 def test_list_tells_what_it_does_not_show() -> None:
     shown = price("list", "--limit", 3).stdout
-    assert "3 of 68 prices; --limit 0 shows all" in shown
+    assert "3 of 70 prices; --limit 0 shows all" in shown
     assert shown.count("@") == 3
-    assert price("list", "--limit", 0).stdout.count("@") == 68
-    assert len(json.loads(price("list", "--json").stdout)) == 68
+    assert price("list", "--limit", 0).stdout.count("@") == 70
+    assert len(json.loads(price("list", "--json").stdout)) == 70
 
 
 def test_list_does_not_take_a_misspelt_word_for_none() -> None:
@@ -141,7 +141,7 @@ def test_lint_tells_the_age_of_the_shipped_catalog_and_is_content() -> None:
     assert done.exit_code == 0
     assert "! shipped catalog: stale, " in done.stdout
     assert "azure/Standard_F4s_v2@eastus " in done.stdout
-    assert price("lint", "--max-age", 99999).stdout == "68 prices, 0 findings\n"
+    assert price("lint", "--max-age", 99999).stdout == "70 prices, 0 findings\n"
 
 
 def test_lint_of_a_file_with_findings_fails(tmp_path: Path) -> None:

@@ -251,6 +251,9 @@ class TestAws:
                     lists.serverless_attributes(2),
                     [("0", "Second", "0"), ("150000", "Second", "0.00004")],
                 ),
+                (lists.provisioned_attributes(3, "Usage"), [("0", "Second", "0.000015")]),
+                (lists.provisioned_attributes(3, "Mem"), [("0", "Second", "0.000035")]),
+                (lists.provisioned_attributes(3, "Other"), [("0", "Second", "9")]),
                 (lists.data_attributes("In"), [("0", "GB", "0.016")]),
                 (lists.data_attributes("Out"), [("0", "GB", "0.016")]),
             ],
@@ -261,6 +264,8 @@ class TestAws:
         } == {
             "ml.m5.xlarge": (0.23, Unit.HOUR, Kind.HOSTING),
             "serverless-2gb": (0.00004, Unit.SECOND, Kind.SERVERLESS),
+            "serverless-3gb-provisioned": (0.000015, Unit.SECOND, Kind.SERVERLESS),
+            "serverless-3gb-provisioned-work": (0.000035, Unit.SECOND, Kind.SERVERLESS),
             "serverless-data": (0.016, Unit.GIGABYTE, Kind.DATA),
         }
         assert prices["serverless-2gb"].memory_gib == 2

@@ -134,6 +134,11 @@ def serverless_attributes(gigabytes: int) -> dict[str, str]:
     }
 
 
+def provisioned_attributes(gigabytes: int, what: str) -> dict[str, str]:
+    usage = f"USE1-ProvisionedConcurrency:{what}-{gigabytes}GB"
+    return serverless_attributes(gigabytes) | {"usagetype": usage}
+
+
 def data_attributes(way: str) -> dict[str, str]:
     return {
         "servicecode": "AmazonSageMaker",

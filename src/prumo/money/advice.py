@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import polars as pl
@@ -21,15 +20,8 @@ from prumo.money.difference import (
     plausible_means,
     plausible_runs,
 )
+from prumo.money.terms import Strategy
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, Interval, mean_interval
-
-
-class Strategy(StrEnum):
-    """What makes a configuration the better one."""
-
-    COST = "cost"
-    SPEED = "speed"
-    BALANCED = "balanced"
 
 
 @dataclass(frozen=True)

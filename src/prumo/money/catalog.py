@@ -54,6 +54,12 @@ class Catalog:
             )
         return regions[region or next(iter(regions))]
 
+    def provisioned(self, serverless: str) -> tuple[Price | None, Price | None]:
+        """Of an instance that is kept ready, and of its work, each None where it is not known."""
+        by_name = {price.name: price for price in self.prices}
+        ready, work = provisioned_names(serverless)
+        return by_name.get(ready), by_name.get(work)
+
     def cheapest(self, machine: str, region: str | None, purchase: Purchase) -> Price:
         """The price of `provider/sku` in a region, or where it is cheapest when none is named."""
         if region or "@" in machine:
@@ -74,6 +80,16 @@ class Catalog:
         if not slash or provider not in providers:
             return f"it is written as provider/sku, with one of {', '.join(sorted(providers))}"
         return f"`prumo price list --provider {provider}` shows what is known"
+
+
+def provisioned_names(serverless: str) -> tuple[str, str]:
+    """The prices that provisioned concurrency has beside that of a serverless endpoint.
+
+    >>> provisioned_names("sagemaker/serverless-2gb@us-east-1")[0]
+    'sagemaker/serverless-2gb-provisioned@us-east-1'
+    """
+    endpoint, _, region = serverless.partition("@")
+    return f"{endpoint}-provisioned@{region}", f"{endpoint}-provisioned-work@{region}"
 
 
 def own_folder() -> Path:

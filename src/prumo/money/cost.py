@@ -245,5 +245,14 @@ def kept_costing(results: Results) -> Costing:
 
 
 def cost_settings(results: Results) -> CostSettings:
-    """What of a run is paid for, as the study says."""
-    return results.study.cost if results.study is not None else CostSettings()
+    """What of a run is paid for, as the study says, or else its kind of work."""
+    study = results.study
+    if study is None:
+        return CostSettings()
+    usual, said = study.workload.billing, study.cost.model_fields_set
+    # Set-up is billed by another time, and runs that all failed have none of their own.
+    if "setup" in said or usual.get("metric") not in results.runs().columns:
+        return study.cost
+    return study.cost.model_copy(
+        update={key: value for key, value in usual.items() if key not in said}
+    )

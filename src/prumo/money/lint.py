@@ -11,14 +11,11 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING
 
-from babel.numbers import list_currencies
-
 from prumo.money.catalog import newest
+from prumo.money.terms import MAX_AGE_DAYS
 
 if TYPE_CHECKING:
     from prumo.money.price import Price
-
-MAX_AGE_DAYS = 365
 
 # What catalogs fill in where they know no price: SkyPilot 700 USD an hour for TPUs, others nines.
 SENTINELS = frozenset({700.0, 999.0, 9999.0, 99999.0, 999999.0})
@@ -125,4 +122,8 @@ def _origin_findings(price: Price, today: date) -> Iterator[Finding]:
         yield Finding(Problem.FUTURE, price, f"{price.as_of}")
 
 
-_currencies = cache(list_currencies)
+@cache
+def _currencies() -> set[str]:
+    from babel.numbers import list_currencies  # noqa: PLC0415 (slow, and most ask for other things)
+
+    return set(list_currencies())

@@ -6,47 +6,15 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
 from prumo.errors import InputError, did_you_mean
+from prumo.money.terms import COLUMNS, REQUIRED, Kind, Purchase, Unit
 from prumo.study.section import PROVIDER, REGION, SKU
 
-
-class Purchase(StrEnum):
-    """How a machine is bought."""
-
-    ON_DEMAND = "on_demand"
-    SPOT = "spot"
-
-    @property
-    def words(self) -> str:
-        """As it is written in messages: `on demand`."""
-        return self.value.replace("_", " ")
-
-
-class Kind(StrEnum):
-    """What is paid for; billing rules differ by it."""
-
-    MACHINE = "machine"
-    """A virtual machine, with its accelerator."""
-    HOSTING = "hosting"
-    """An instance behind a real-time endpoint."""
-    SERVERLESS = "serverless"
-    """Compute of a serverless endpoint, by memory size."""
-    DATA = "data"
-    """Data in and out of a serverless endpoint."""
-
-
-class Unit(StrEnum):
-    """What an amount is for."""
-
-    HOUR = "hour"
-    SECOND = "second"
-    GIGABYTE = "GB"
-    REQUEST = "request"
+__all__ = ["Kind", "Price", "Purchase", "Unit", "read_table", "table_text"]
 
 
 class Price(BaseModel, frozen=True):
@@ -78,10 +46,6 @@ class Price(BaseModel, frozen=True):
     def amount(self, purchase: Purchase) -> float | None:
         """The amount per unit, bought so."""
         return self.spot if purchase is Purchase.SPOT else self.on_demand
-
-
-COLUMNS = tuple(Price.model_fields)
-REQUIRED = ("provider", "sku", "region")
 
 
 def read_table(

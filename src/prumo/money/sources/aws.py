@@ -16,7 +16,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import DownloadError, InputError, did_you_mean
-from prumo.money.price import Kind, Price, Unit
 from prumo.money.sources.documents import (
     Document,
     Origin,
@@ -27,9 +26,10 @@ from prumo.money.sources.documents import (
     read_json,
     spelt,
 )
-from prumo.study.section import REGION, SKU
+from prumo.money.terms import Kind, Unit
 
 if TYPE_CHECKING:
+    from prumo.money.price import Price
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AWS_PRICES_URL"
@@ -41,6 +41,9 @@ _ON_DEMAND = "OnDemand"
 _HEADER = "SKU"
 _COLUMNS = {"termtype", "priceperunit", "unit", "currency"}
 _SERVERLESS = re.compile(r"ServerlessInf:Mem-(\d+)GB$")
+# By the second that an instance is kept ready, and by that of its work.
+_PROVISIONED = re.compile(r"ProvisionedConcurrency:(Usage|Mem)-(\d+)GB$")
+_PROVISIONED_SKUS = {"Usage": "provisioned", "Mem": "provisioned-work"}
 _DATA = re.compile(r"Data-Bytes-(In|Out)$")
 _NUMBER = re.compile(r"\d+(\.\d+)?")
 # What a plain Linux machine of one's own says of itself; empty where a list leaves it out.
@@ -205,13 +208,18 @@ def _endpoint(offer: _Offer) -> Price | None:
     if facts.get("component") == "Hosting" and name.startswith("ml."):
         return _price(offer, "sagemaker", name, Kind.HOSTING, Unit.HOUR)
     if serverless := _SERVERLESS.search(usage):
-        price = _price(
-            offer, "sagemaker", f"serverless-{serverless[1]}gb", Kind.SERVERLESS, Unit.SECOND
-        )
-        return price and price.model_copy(update={"memory_gib": float(serverless[1])})
+        return _serverless(offer, serverless[1], "")
+    if provisioned := _PROVISIONED.search(usage):
+        return _serverless(offer, provisioned[2], f"-{_PROVISIONED_SKUS[provisioned[1]]}")
     if _DATA.search(usage) and facts.get("operation") == "Invoke-Endpoint":
         return _price(offer, "sagemaker", "serverless-data", Kind.DATA, Unit.GIGABYTE)
     return None
+
+
+def _serverless(offer: _Offer, gigabytes: str, what: str) -> Price | None:
+    sku = f"serverless-{gigabytes}gb{what}"
+    price = _price(offer, "sagemaker", sku, Kind.SERVERLESS, Unit.SECOND)
+    return price and price.model_copy(update={"memory_gib": float(gigabytes)})
 
 
 _PRODUCTS: dict[str, Callable[[_Offer], Price | None]] = {
@@ -221,6 +229,9 @@ _PRODUCTS: dict[str, Callable[[_Offer], Price | None]] = {
 
 
 def _price(offer: _Offer, provider: str, sku: str, kind: Kind, unit: Unit) -> Price | None:
+    from prumo.money.price import Price
+    from prumo.study.section import REGION, SKU
+
     region = offer.facts.get("regioncode", "").lower()
     if not region:
         return None

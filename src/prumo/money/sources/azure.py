@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from prumo.errors import DownloadError, InputError
-from prumo.money.price import Price, Purchase
 from prumo.money.sources.documents import Document, Origin, Request, fetch_json, read_json, spelt
-from prumo.study.section import REGION, SKU
+from prumo.money.terms import Purchase
 
 if TYPE_CHECKING:
+    from prumo.money.price import Price
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_AZURE_PRICES_URL"
@@ -108,6 +108,9 @@ def _items_of(page: Any, name: str) -> list[Any]:  # noqa: ANN401 (whatever the 
 
 def _prices_of(items: Iterable[Any], origin: Origin) -> list[Price]:
     """One price for each machine and region, from the items for on demand and for spot."""
+    from prumo.money.price import Price
+    from prumo.study.section import REGION, SKU
+
     found: dict[tuple[str, str, str], dict[Purchase, float]] = {}
     for item in items:
         if (purchase := _purchase(item)) is None:

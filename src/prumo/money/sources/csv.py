@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.money.price import COLUMNS, REQUIRED, Price, read_table
+from prumo.money.terms import COLUMNS, REQUIRED
 
 if TYPE_CHECKING:
+    from prumo.money.price import Price
     from prumo.money.sources.documents import Document, Origin
 
 
@@ -24,6 +25,8 @@ class CsvTable:
 
     def read(self, documents: Sequence[Document], origin: Origin) -> Iterator[Price]:
         """The rows; without a source of their own they name their file."""
+        from prumo.money.price import read_table
+
         for document in documents:
             defaults = {
                 "provider": origin.provider,

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 
 from prumo.errors import DownloadError, InputError
-from prumo.money.lint import amount_problem
-from prumo.money.price import Price
 from prumo.money.sources.documents import (
     Document,
     Origin,
@@ -26,9 +24,9 @@ from prumo.money.sources.documents import (
     fetch_json,
     spelt,
 )
-from prumo.study.section import PROVIDER, REGION, SKU
 
 if TYPE_CHECKING:
+    from prumo.money.price import Price
     from prumo.progress import Progress
 
 URL_VARIABLE = "PRUMO_SKYPILOT_PRICES_URL"
@@ -144,6 +142,8 @@ class _Row(NamedTuple):
 
 def _provider(document: Document, origin: Origin) -> str:
     """The catalogs lie in folders of their providers' names: `catalogs/v8/gcp/vms.csv`."""
+    from prumo.study.section import PROVIDER
+
     if re.fullmatch(PROVIDER, origin.provider):
         return origin.provider
     if origin.provider:
@@ -212,6 +212,8 @@ def _google_machines(rows: Sequence[_Row]) -> Iterator[_Row]:
 
 def _sum(one: float | None, other: float | None) -> float | None:
     """Both amounts; one that is of no use stays as it is, so that the sum does not hide it."""
+    from prumo.money.lint import amount_problem
+
     if one is None or other is None:
         return None
     useless = [amount for amount in (one, other) if amount_problem(amount)]
@@ -220,12 +222,17 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 def _least(one: float | None, other: float | None) -> float | None:
     """The cheaper of two; one that is of no use only where there is no other."""
+    from prumo.money.lint import amount_problem
+
     given = [amount for amount in (one, other) if amount is not None]
     usable = [amount for amount in given if not amount_problem(amount)]
     return min(usable or given, default=None)
 
 
 def _price(row: _Row, origin: Origin) -> Price:
+    from prumo.money.price import Price
+    from prumo.study.section import REGION, SKU
+
     return Price(
         provider=origin.provider,
         sku=spelt(row.machine, SKU),
