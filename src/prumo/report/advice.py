@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from prumo.message import Message, Series, listed
-from prumo.money.advice import Strategy, advise
+from prumo.money.advice import advise
 from prumo.money.cost import cost_metric
 from prumo.money.difference import Aspect, by_work, work_factors
+from prumo.money.terms import Strategy
 from prumo.quantity import Estimate, Quantity
 from prumo.report.cost_sentences import (
     chance,
@@ -81,15 +82,22 @@ def advice_report(
 def print_advice(report: AdviceReport, console: Console, language: Language) -> None:
     """Every answer, its choice first and bold, then what holds for all and the prices."""
     for answer in report.answers:
-        if answer.work:
-            console.print(Text(language.say(Message("For {work}:", {"work": answer.work}))))
-        for place, sentence in enumerate(answer.sentences):
-            console.print(Text(language.say(sentence), style="" if place else "bold"))
+        print_sentences(answer.work, answer.sentences, console, language)
         console.print()
     for remark in report.remarks:
         console.print(Text(language.say(remark)))
     for source in report.sources:
         console.print(Text(language.say(source), style="dim"))
+
+
+def print_sentences(
+    work: str, sentences: Sequence[Message], console: Console, language: Language
+) -> None:
+    """One answer, with the work that it is about where there are several; the choice is bold."""
+    if work:
+        console.print(Text(language.say(Message("For {work}:", {"work": work}))))
+    for place, sentence in enumerate(sentences):
+        console.print(Text(language.say(sentence), style="" if place else "bold"))
 
 
 def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:

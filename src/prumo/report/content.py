@@ -50,6 +50,8 @@ class Report:
     counts: RunCounts
     cost: CostReport | None = None
     """What the runs cost at the prices kept with them; None where they have none."""
+    requests_per_day: float | None = None
+    """The traffic to answer for; None leaves it to the workload."""
 
     @property
     def main_metric(self) -> str | None:

@@ -10,9 +10,9 @@ from prumo.message import Message, counted, listed
 from prumo.money.cost import NOTABLE_ROUNDING, currencies, rounded_runs
 from prumo.money.difference import Aspect, machine_ratios
 from prumo.money.energy import CO2_OF, grids
-from prumo.money.lint import MAX_AGE_DAYS
 from prumo.money.pareto import Standing
 from prumo.money.price import Purchase, Unit
+from prumo.money.terms import MAX_AGE_DAYS
 from prumo.quantity import Quantity
 from prumo.report.find_warnings import same_computer_message, unreadable_message
 from prumo.report.warnings import CostNote

@@ -13,6 +13,7 @@ import polars as pl
 import vl_convert
 
 from prumo.message import Message
+from prumo.report.figures.text_width import keep_widths
 from prumo.report.label import levels_label, row_label
 from prumo.statistics.metric import UNITS
 
@@ -28,7 +29,7 @@ PALETTE = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#0
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"]
 INK = "#1f2933"
 FAINT = "#d8dee4"
-# Faces of the same widths, so that text fits wherever the page is opened.
+# Faces of the same widths; with others, text is drawn in the width of these.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 LOGARITHMIC_RATIO = 30.0
 ZERO_RATIO = 0.5
@@ -84,7 +85,7 @@ def draw(
         specification, format_locale={**numbers, "grouping": [3], "currency": ["", ""]}
     )
     # Two charts in one page may not share the names of their clips.
-    svg = LOCAL_NAME.sub(rf"\g<1>{name}-\g<2>", svg)
+    svg = LOCAL_NAME.sub(rf"\g<1>{name}-\g<2>", keep_widths(svg))
     told = language.say(title)
     svg = svg.replace("<svg ", f'<svg role="img" aria-labelledby="{name}-title" ', 1).replace(
         ">", f'><title id="{name}-title">{escape(told)}</title>', 1

@@ -5,10 +5,7 @@ from __future__ import annotations
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-import vl_convert
-
 from prumo.report.file import write_file
-from prumo.report.formats.documents import write_latex, write_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,6 +33,18 @@ def _html(report: LocalizedReport, folder: Path) -> list[Path]:
     return [write_file(folder / "report.html", report.page())]
 
 
+def _markdown(report: LocalizedReport, folder: Path) -> list[Path]:
+    from prumo.report.formats.documents import write_markdown  # noqa: PLC0415 (as below)
+
+    return write_markdown(report, folder)
+
+
+def _latex(report: LocalizedReport, folder: Path) -> list[Path]:
+    from prumo.report.formats.documents import write_latex  # noqa: PLC0415 (as below)
+
+    return write_latex(report, folder)
+
+
 def _tables(ending: str, content: Callable[[pl.DataFrame], str | bytes]) -> Format:
     return lambda report, folder: [
         write_file(folder / f"{name}.{ending}", content(frame))
@@ -57,14 +66,16 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _image(svg: str) -> bytes:
+    import vl_convert  # noqa: PLC0415 (the help of `prumo report` lists the formats)
+
     image: bytes = vl_convert.svg_to_png(svg, scale=SCALE, ppi=PIXELS_PER_INCH)
     return image
 
 
 FORMATS: dict[str, Format] = {
     "html": _html,
-    "markdown": write_markdown,
-    "latex": write_latex,
+    "markdown": _markdown,
+    "latex": _latex,
     # With a decimal point in every language, as programs read them.
     "csv": _tables("csv", lambda frame: frame.write_csv()),
     "parquet": _tables("parquet", _parquet),
