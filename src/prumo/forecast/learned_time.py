@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 Array = NDArray[np.float64]
 
@@ -199,6 +198,8 @@ Trend = SumOfCosts | ProductOfPowers
 
 def sum_of_costs(sizes: Array, seconds: Array) -> SumOfCosts:
     """The costs that suit these runs best, all runs counting alike in relative terms."""
+    from scipy.optimize import nnls  # noqa: PLC0415 (slow, and a report needs none of it)
+
     scales = np.maximum(sizes.max(axis=0), TINY)
     scaled = sizes / scales
     expected, costs = seconds, np.zeros(sizes.shape[1])

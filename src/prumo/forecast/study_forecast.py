@@ -63,7 +63,8 @@ def forecast_study(study: Study, results: Path, sources: Sources, listener: List
     """Forecast the time and the money of a study; nothing of it is run but the probe."""
     if isinstance(study.workload, Imported):
         raise InputError(f"the runs of {study.name} were made elsewhere: nothing is to be forecast")
-    count = plan_of(study).scenarios
+    plan = plan_of(study)
+    count = plan.scenarios
     if count > MOST_SCENARIOS:
         raise InputError(
             f"{study.name} has {count} scenarios; up to {MOST_SCENARIOS} can be forecast"
@@ -72,9 +73,13 @@ def forecast_study(study: Study, results: Path, sources: Sources, listener: List
     data = StudyData(study, ListenerProgress(listener))
     subjects = [_subject(study, scenario, data) for scenario in scenarios]
     earlier = _earlier(study, subjects, results, sources.earlier)
-    trial = _probed(study, subjects, sources.probes, listener)
     earlier_runs = [taught for own in earlier.values() for taught in own]
     observations = [observation for taught in earlier_runs for observation in taught]
+    measured_places = {(observation.kind, observation.place) for observation in observations}
+    is_measured = all((subject.kind, subject.place) in measured_places for subject in subjects)
+    # Where every scenario was measured, short runs teach nothing more.
+    probes = 0 if is_measured and sources.probes is None else sources.probes
+    trial = _probed(study, subjects, probes, listener)
     measured = [*observations, *trial.observations]
     grounds = Grounds(
         probe_runs=len(trial.observations),
@@ -93,6 +98,7 @@ def forecast_study(study: Study, results: Path, sources: Sources, listener: List
         Bill(study.cost, _rates(study, results, listener)),
         grounds,
         datetime.now(UTC),
+        plan.replications_minimum,
     )
 
 
@@ -268,8 +274,12 @@ def summarise(  # noqa: PLR0913 (each is another ground)
     bill: Bill,
     grounds: Grounds,
     made: datetime,
+    replications_minimum: int = 1,
 ) -> Forecast:
-    """The forecast of a study; `reasons` says why a scenario is not in the simulation."""
+    """The forecast of a study; `reasons` says why a scenario is not in the simulation.
+
+    Such a scenario gets the least replications that the study plans.
+    """
     money = _money(simulation, bill)
     totals = simulation.wall_draws * simulation.replication_draws
     known: dict[str, dict[str, Any]] = {}
@@ -285,7 +295,11 @@ def summarise(  # noqa: PLR0913 (each is another ground)
         }
     rows = []
     for scenario in scenarios:
-        unknown: dict[str, Any] = {"basis": Basis.NOTHING, "reason": reasons.get(scenario.name, "")}
+        unknown: dict[str, Any] = {
+            "basis": Basis.NOTHING,
+            "reason": reasons.get(scenario.name, ""),
+            "replications": replications_minimum,
+        }
         expected = {"factors": dict(scenario.factors), **known.get(scenario.name, unknown)}
         rows.append(ScenarioForecast(scenario=scenario.name, **expected))
     wall_seconds = float((simulation.wall_seconds * simulation.replications).sum())

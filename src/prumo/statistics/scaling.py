@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.optimize import least_squares
 
 from prumo.statistics.interval import DEFAULT_CONFIDENCE, LARGEST_LOG, t_quantile
 from prumo.statistics.summary import varying
@@ -176,6 +175,8 @@ def _fitted(law: Law, x: Array, y: Array) -> _Fitted:
         matrix = np.column_stack([np.ones_like(x), np.log(x)])
         found = np.linalg.lstsq(matrix, logs)[0]
         return _Fitted(law, found, matrix, float(np.sum((matrix @ found - logs) ** 2)))
+    from scipy.optimize import least_squares  # noqa: PLC0415 (slow, and few studies need it)
+
     matrix = np.column_stack([np.ones_like(x), x if law is Law.LINE else 1 / x])
     # Relative errors first: they are nearly those of logarithms, and have one solution.
     begin = np.linalg.lstsq(matrix / y[:, None], np.ones_like(y))[0]
