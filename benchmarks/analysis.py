@@ -98,14 +98,15 @@ def analysed(folder: Path) -> dict[str, float]:
     return {"seconds": seconds, "memory_bytes": memory, "steps_seconds": steps_seconds}
 
 
-def write_results(folder: Path, samples: int) -> None:
+def write_results(folder: Path, samples: int, runs: int | None = None) -> None:
     """Run folders as a study of 48 scenarios in 5 replications leaves them."""
     noise = np.random.default_rng(1)
-    for number in range(RUNS):
+    runs = RUNS if runs is None else runs
+    for number in range(runs):
         scenario, replication = number // REPLICATIONS + 1, number % REPLICATIONS + 1
         run = folder / "runs" / f"C{scenario:02d}-r{replication}"
         run.mkdir(parents=True)
-        samples_of(samples // RUNS, noise).write_csv(run / "samples.csv", float_precision=3)
+        samples_of(samples // runs, noise).write_csv(run / "samples.csv", float_precision=3)
         (run / "events.jsonl").write_text(events_of(noise))
         record = record_of(run.name, scenario, replication, number, noise)
         (run / "run.json").write_text(json.dumps(record))

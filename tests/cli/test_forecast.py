@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -61,8 +62,27 @@ def test_after_the_run_the_same_command_compares(prumo: Prumo, tmp_path: Path) -
     assert "remove it to make another" in shown
 
 
+def test_a_study_that_was_run_is_forecast_without_a_probe(prumo: Prumo, tmp_path: Path) -> None:
+    study = write_study(tmp_path, "true")
+    prumo("run", study)
+
+    told = json.loads(prumo("plan", study, "--forecast", "--json").stdout)
+
+    assert (told["grounds"]["probe_runs"], told["grounds"]["earlier_runs"]) == (0, 4)
+    assert {row["basis"] for row in told["scenarios"]} == {"measured"}
+
+
+def test_a_scenario_that_was_never_measured_is_probed(prumo: Prumo, tmp_path: Path) -> None:
+    study = write_study(tmp_path, "true")
+    prumo("run", study, "--scenario", "C1")
+
+    told = json.loads(prumo("plan", study, "--forecast", "--json").stdout)
+
+    assert told["grounds"]["probe_runs"] > 0
+
+
 def test_without_a_probe_and_earlier_results_nothing_is_claimed(tmp_path: Path) -> None:
-    study, results = write_study(tmp_path, "true"), tmp_path / "results"
+    study, results = write_study(tmp_path, "true", replications=7), tmp_path / "results"
 
     done = CliRunner().invoke(
         command, [str(study), "--forecast", "--no-probe", "--results", str(results)]
@@ -71,6 +91,8 @@ def test_without_a_probe_and_earlier_results_nothing_is_claimed(tmp_path: Path) 
     assert done.exit_code == 0
     assert "Nothing can be said about the time of quick." in done.stdout
     assert "nothing of its kind was measured" in done.stdout
+    # The number of runs is known all the same.
+    assert re.search(r"C4 .* 7 .* nothing", done.stdout)
 
 
 @pytest.mark.parametrize(

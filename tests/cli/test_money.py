@@ -413,7 +413,7 @@ def test_a_rule_narrows_the_choice(priced_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--deadline", "2 weeks"], "write it as 2h, 90min, 1h30min or 45s"),
+        (["--deadline", "2 weeks"], "write it as 2h, 1h30min, 45s or 500ms"),
         (["--deadline", "0s"], "is not a time"),
         (["--budget", "cheap"], "write it as 5USD or 12.50BRL"),
         (["--budget", "0USD"], "is not an amount"),

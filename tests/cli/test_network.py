@@ -116,6 +116,13 @@ def test_a_framework_builds_it_for_real(prumo: Prumo, tmp_path: Path) -> None:
     assert account["check"]["parameters"] == account["parameters"]
     assert account["check"]["version"].startswith("2.")
     assert account["check"]["loss_after"] <= account["check"]["loss"]
+
+
+@pytest.mark.slow
+@pytest.mark.torch
+def test_what_a_framework_builds_is_shown_in_words(prumo: Prumo, tmp_path: Path) -> None:
+    (tmp_path / "net.yaml").write_text(NET)
+    asked = ["--image-size", 9, "--classes", 10, "--framework", "pytorch", "--check"]
     shown = prumo("network", "show", "net.yaml", *asked).stdout
     assert "builds it with 778 parameters" in shown
     assert re.search(r"after one step \S+ \(changed by -\S+\)", shown)

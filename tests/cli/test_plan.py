@@ -171,14 +171,31 @@ def test_a_wrong_study_is_one_message_per_problem_and_exit_code_2(
     ]
 
 
-@pytest.mark.parametrize("kind", ["training", "command"])
+STARTERS = ("command", "requests", "training")
+
+
+@pytest.mark.parametrize("kind", STARTERS)
 def test_a_starter_plans_as_it_is(prumo_here: Prumo, kind: str) -> None:
     written = prumo_here("new", "My Study.yaml", "--kind", kind)
     planned = prumo_here("plan", "My Study.yaml", "--json")
 
     assert written.returncode == planned.returncode == 0
     assert json.loads(planned.stdout)["study"] == "my-study"
-    assert json.loads(planned.stdout)["runs"] > 10
+    assert json.loads(planned.stdout)["runs"] > 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("request", "no workload 'request': did you mean 'requests'?"),
+        ("imported", "the workload 'imported' has no starter; command, requests, training have"),
+    ],
+)
+def test_a_kind_without_a_starter_is_refused(prumo_here: Prumo, kind: str, hint: str) -> None:
+    done = prumo_here("new", "--kind", kind)
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert hint in done.stderr
 
 
 def test_a_starter_replaces_nothing_unless_forced(prumo_here: Prumo, tmp_path: Path) -> None:
@@ -211,7 +228,7 @@ def schema() -> dict[str, Any]:
 def test_the_schema_accepts_the_shipped_studies_and_starters(
     schema: dict[str, Any], prumo_here: Prumo, tmp_path: Path
 ) -> None:
-    for kind in ("training", "command"):
+    for kind in STARTERS:
         prumo_here("new", f"{kind}.yaml", "--kind", kind)
 
     for path in [*STUDIES.glob("*.yaml"), *tmp_path.glob("*.yaml")]:
@@ -230,6 +247,13 @@ def test_the_schema_accepts_the_shipped_studies_and_starters(
         {"measure": {"sample_seconds": 0}},
         {"workload": {"kind": "command"}},
         {"machines": {"a": {"price": "azure"}}},
+        {"fixed": {"epoch": 3}},
+        {"fixed": {"epochs": "three"}},
+        {"factors": {"network": ["rede1"], "batch_size": [0]}},
+        {"factors": {"network": ["rede1"], "optimizer": ["adm"]}},
+        {"factors": {"batch_size": [32]}},
+        {"scales": {"small": {"epochs": 0}}},
+        {"workload": {"kind": "requests"}},
     ],
 )
 def test_the_schema_refuses_what_prumo_refuses(
@@ -239,6 +263,25 @@ def test_the_schema_refuses_what_prumo_refuses(
 
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(study | section, schema)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "is_right"),
+    [
+        ({"experiment": "open-loop", "rate": 2.5, "machine": "m5"}, True),
+        ({"experiment": "open-lop"}, False),
+        ({"experiment": "open-loop", "rate": 0}, False),
+        ({"experiment": "open-loop", "address": None}, False),
+        ({"rate": 2.5}, False),
+    ],
+)
+def test_the_schema_knows_the_parameters_of_another_package(
+    schema: dict[str, Any], parameters: dict[str, Any], is_right: bool
+) -> None:
+    study = {"name": "s", "workload": {"kind": "requests"}, "factors": {"users": [1, 2]}}
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(study | {"fixed": parameters})
+
+    assert (list(errors) == []) is is_right
 
 
 def test_the_schema_explains_every_key(schema: dict[str, Any]) -> None:

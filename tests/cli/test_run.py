@@ -205,13 +205,14 @@ def test_a_worker_that_says_nonsense_is_recorded_all_the_same(prumo: Prumo, tmp_
 
 
 def test_the_conditions_of_a_run_are_in_its_record(prumo: Prumo, tmp_path: Path) -> None:
-    study = write_study(tmp_path, "true", factors={"a": [0]}, measure={"threads": 1})
+    study = write_study(tmp_path, "sleep 0.1", factors={"a": [0]}, measure={"threads": 1})
     prumo("run", study)
     record = records(tmp_path / "results/quick")["C01-r1"]
     assert record["threads"] == 1
     assert record["settings"]["sample_seconds"] == 0.1
     assert record["metrics"]["max_rss_bytes"] > 0
-    done = prumo("run", write_study(tmp_path, "true", factors={"a": [0]}, measure={"threads": 2}))
+    study = write_study(tmp_path, "sleep 0.1", factors={"a": [0]}, measure={"threads": 2})
+    done = prumo("run", study)
     assert done.returncode == 2
     assert "other conditions" in done.stderr
 

@@ -60,18 +60,18 @@ class TopGroup(LazyGroup):
             return super().get_command(ctx, cmd_name)
         if cmd_name not in self._plugin_names():
             return None
-        from prumo.plugins import COMMANDS as POINT  # noqa: PLC0415 (most calls need none)
+        from prumo.plugins import COMMANDS as POINT
 
         command = POINT.load(cmd_name)
         if not isinstance(command, click.Command):
-            from prumo.errors import PluginError  # noqa: PLC0415 (only on the error path)
+            from prumo.errors import PluginError
 
             raise PluginError(f"the command group '{cmd_name}' is not a click command")
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Print the commands by section."""
-        from prumo.errors import PrumoError  # noqa: PLC0415 (only for this page)
+        from prumo.errors import PrumoError
 
         sections = {title: dict(commands) for title, commands in SECTIONS.items()}
         for name in self._plugin_names():
@@ -90,7 +90,7 @@ class TopGroup(LazyGroup):
 
     @staticmethod
     def _plugin_names() -> list[str]:
-        from prumo.plugins import COMMANDS as POINT  # noqa: PLC0415 (most calls need none)
+        from prumo.plugins import COMMANDS as POINT
 
         return [name for name in POINT.names() if name not in COMMANDS]
 
@@ -139,13 +139,13 @@ def main() -> None:
 
 def _explain(error: Exception) -> int:
     """Print an error for a person; the exit code that fits it."""
-    from prumo.errors import PrumoError  # noqa: PLC0415 (only on the error path)
+    from prumo.errors import PrumoError
 
     if isinstance(error, PrumoError | OSError):
         click.echo(f"prumo: {error}", err=True)
         return error.exit_code if isinstance(error, PrumoError) else ExitCode.BAD_INPUT
     if os.environ.get("PRUMO_DEBUG"):
-        import traceback  # noqa: PLC0415 (only on the error path)
+        import traceback
 
         traceback.print_exception(error)
     click.echo(

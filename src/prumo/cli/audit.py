@@ -11,12 +11,6 @@ import click
 from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
 from prumo.exit_codes import ExitCode
-from prumo.foreign.audit import Judgement
-from prumo.foreign.claims import load_claims
-from prumo.report.audit import audit_document, audit_results, print_audit
-from prumo.results.tables import Results
-from prumo.run.execution import default_results
-from prumo.study import load
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
@@ -50,6 +44,13 @@ def command(  # noqa: PLR0913 (one argument per option)
 
     Exit codes: 0 all claims agree, 1 some do not, 2 bad input.
     """
+    from prumo.foreign.audit import Judgement
+    from prumo.foreign.claims import load_claims
+    from prumo.report.audit import audit_document, audit_results, print_audit
+    from prumo.results.tables import Results
+    from prumo.run.execution import default_results
+    from prumo.study import load
+
     claims = load_claims(claims_file)
     if study.is_file():
         study = folder or default_results(load(study))

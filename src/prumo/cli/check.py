@@ -10,16 +10,8 @@ import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import load_study, results_option, scale_option
-from prumo.environments.frameworks import find_framework
 from prumo.errors import InputError, UnavailableError
 from prumo.exit_codes import ExitCode
-from prumo.report.equality import compared_networks, print_equality
-from prumo.report.language import english
-from prumo.results.folder import ResultsFolder
-from prumo.run.equality import check_equality
-from prumo.run.execution import default_results
-from prumo.run.workloads import open_workload
-from prumo.study import Training
 
 
 @click.command(
@@ -53,6 +45,15 @@ def command(
     Exit codes: 0 nothing differs, 1 something differs or failed, or no network could be
     compared between two frameworks, 2 bad input.
     """
+    from prumo.environments.frameworks import find_framework
+    from prumo.report.equality import compared_networks, print_equality
+    from prumo.report.language import english
+    from prumo.results.folder import ResultsFolder
+    from prumo.run.equality import check_equality
+    from prumo.run.execution import default_results
+    from prumo.run.workloads import open_workload
+    from prumo.study import Training
+
     study = load_study(study_file, scale)
     if not isinstance(study.workload, Training):
         raise InputError(

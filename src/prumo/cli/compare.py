@@ -9,9 +9,6 @@ import click
 
 from prumo.cli.console import print_json, table_console
 from prumo.cli.options import confidence_option, language_option
-from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
-from prumo.report.file import write_file
-from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
@@ -55,6 +52,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     slower, no clear difference or too few runs; for money, cheaper or more expensive. No verdict
     says "equal": runs cannot show that.
     """
+    from prumo.report.comparison import answer_document, answer_table, compare_results, print_answer
+    from prumo.report.file import write_file
+    from prumo.results.tables import Results
+
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
     answer = compare_results(

@@ -27,7 +27,7 @@ PIPED_WIDTH = 200
 
 def table_console() -> Console:
     """The terminal, or a pipe in which nothing need be folded."""
-    from rich.console import Console  # noqa: PLC0415 (a tenth of a second that JSON does not need)
+    from rich.console import Console
 
     class PipeConsole(Console):
         def on_broken_pipe(self) -> NoReturn:
@@ -51,6 +51,15 @@ def print_columns(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         click.echo("  ".join(cells).rstrip())
 
 
+def date_of(moment: str) -> str:
+    """The day of a moment.
+
+    >>> date_of("2026-11-17T20:51:04+00:00")
+    '2026-11-17'
+    """
+    return moment.partition("T")[0]
+
+
 def levels_text(factors: Mapping[str, object]) -> str:
     """The levels of a run in a line.
 
@@ -63,7 +72,7 @@ def levels_text(factors: Mapping[str, object]) -> str:
 @contextmanager
 def shown_progress() -> Iterator[Progress]:
     """A listener for the standard error, so that the standard output stays for results."""
-    from rich.console import Console  # noqa: PLC0415 (as above)
+    from rich.console import Console
 
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -86,13 +95,13 @@ class StatusProgress:
 
     def say(self, text: str) -> None:
         """Print it above the status line."""
-        from rich.markup import escape  # noqa: PLC0415 (as above)
+        from rich.markup import escape
 
         self._status.console.print(escape(text), highlight=False)
 
     def show(self, text: str, detail: str = "") -> None:
         """Put it in the status line, cut to the terminal's width."""
-        from rich.markup import escape  # noqa: PLC0415 (as above)
+        from rich.markup import escape
 
         text = f"{text}: {detail}" if detail else text
         room = max(20, self._status.console.width - 4)

@@ -17,14 +17,10 @@ from prumo.cli.options import (
     purchase_option,
 )
 from prumo.errors import InputError
-from prumo.money.cost import cost_settings, costing, in_folder
-from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
-from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
-from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from prumo.money.billing import Exchange
-    from prumo.money.price import Purchase
+    from prumo.money.terms import Purchase
     from prumo.report.language import Language
 
 
@@ -79,6 +75,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     `prumo reprice` changes the prices that are kept. A run pays for its exact time, or with
     --rental own by its provider's billing rule. Intervals come from the spread of the runs.
     """
+    from prumo.money.cost import cost_settings, costing, in_folder
+    from prumo.money.study_prices import asked_rates, kept_exchange, no_prices, pricing_day
+    from prumo.report.cost import cost_csv, cost_document, cost_report, print_costs
+    from prumo.results.tables import Results
+
     if as_csv and as_json:
         raise click.UsageError("--csv and --json both want standard output; give one.")
     results = Results(folder)

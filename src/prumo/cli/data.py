@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_columns, print_json, shown_progress
+from prumo.cli.console import date_of, print_columns, print_json, shown_progress
 from prumo.exit_codes import ExitCode
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def fetch(name: str, folder: Path | None, places: tuple[str, ...], as_json: bool
     Every file is checked against its published checksum. An interrupted download continues
     where it stopped when the command is called again.
     """
-    from prumo.datasets.download import fetch as fetch_files  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.download import fetch as fetch_files
 
     folder = folder or Path("data") / name
     with shown_progress() as progress:
@@ -85,7 +85,7 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 
     Exit codes: 0 no problems, 1 problems were found, 2 there is nothing to read.
     """
-    from prumo.datasets.study_data import examine  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.study_data import examine
 
     found = examine(path, dataset)
     if as_json:
@@ -101,8 +101,8 @@ def check(path: Path, dataset: str, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def listing(as_json: bool) -> None:
     """List the known data sets and those prepared in the cache."""
-    from prumo.datasets.download import known_sets  # noqa: PLC0415 (each command needs its own)
-    from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
+    from prumo.datasets.download import known_sets
+    from prumo.datasets.preparation import prepared_sets
 
     known, prepared = known_sets(), prepared_sets()
     if as_json:
@@ -118,12 +118,11 @@ def listing(as_json: bool) -> None:
             str(found.images),
             f"{found.channels} x {found.image_size} x {found.image_size}",
             str(found.classes),
-            found.home or "",
         ]
         for found in known
     ]
-    print_columns(["known", "images", "shape", "classes", "home page"], rows)
-    click.echo()
+    print_columns(["known", "images", "shape", "classes"], rows)
+    click.echo("--json has their home pages and whole paths.\n")
     if prepared:
         heads = ["prepared", "data set", "images", "shape", "size", "created", "from"]
         print_columns(heads, map(_prepared_row, prepared))
@@ -139,8 +138,8 @@ def remove(names: tuple[str, ...], as_json: bool) -> None:
 
     Files that you provided or fetched are never touched.
     """
-    from prumo.datasets.preparation import prepared_sets  # noqa: PLC0415 (each command needs its own)
-    from prumo.datasets.preparation import remove as remove_prepared  # noqa: PLC0415 (as above)
+    from prumo.datasets.preparation import prepared_sets
+    from prumo.datasets.preparation import remove as remove_prepared
 
     if names == ("all",):
         names = tuple({found.dataset for found in prepared_sets()})
@@ -195,6 +194,6 @@ def _prepared_row(found: Prepared) -> list[str]:
         f"{found.images}{subset}",
         " x ".join(map(str, found.shape)),
         f"{found.size_bytes / 1e6:.0f} MB",
-        found.created,
-        found.source,
+        date_of(found.created),
+        Path(found.source).name,
     ]

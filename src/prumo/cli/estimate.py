@@ -11,19 +11,13 @@ import click
 from prumo.cli.console import print_json
 from prumo.cli.options import earlier_option, exchange_options, language_option, purchase_option
 from prumo.errors import InputError, UnavailableError, did_you_mean
-from prumo.forecast.estimate import Training, estimate
-from prumo.money.billing import Exchange, rate_of
-from prumo.money.catalog import load_catalog
-from prumo.money.price import Purchase
-from prumo.report.cost_sentences import age_notes
-from prumo.report.forecast import estimate_sentences
-from prumo.results.tables import Results
-from prumo.study.network import find_network
+from prumo.money.terms import Purchase
 from prumo_worker.data import CATALOG
 from prumo_worker.frameworks import NAMES as FRAMEWORKS
 from prumo_worker.recipe import Recipe
 
 if TYPE_CHECKING:
+    from prumo.money.billing import Exchange
     from prumo.report.language import Language
 
 
@@ -79,6 +73,14 @@ def command(  # noqa: PLR0913 (each option is an argument)
     them, the estimate is rough: it comes from the data sheet of the accelerator and has a wide
     interval.
     """
+    from prumo.forecast.estimate import Training, estimate
+    from prumo.money.billing import rate_of
+    from prumo.money.catalog import load_catalog
+    from prumo.report.cost_sentences import age_notes
+    from prumo.report.forecast import estimate_sentences
+    from prumo.results.tables import Results
+    from prumo.study.network import find_network
+
     if dataset not in CATALOG:
         raise InputError(f"unknown data set '{dataset}'; {did_you_mean(dataset, CATALOG)}")
     card = CATALOG[dataset]

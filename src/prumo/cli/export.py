@@ -8,8 +8,6 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import print_json, shown_progress
-from prumo.report.mlflow import export_to_mlflow
-from prumo.results.tables import Results
 
 
 @click.group(
@@ -44,6 +42,9 @@ def mlflow(folder: Path, tracking_uri: str, experiment: str | None, *, as_json: 
     Parameters, metrics, the loss by step and epoch, the verdict and the versions are included.
     A run that MLflow already has is left alone, or replaced if its figures have changed.
     """
+    from prumo.report.mlflow import export_to_mlflow
+    from prumo.results.tables import Results
+
     results = Results(folder)
     with shown_progress() as progress:
         exported = export_to_mlflow(

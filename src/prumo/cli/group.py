@@ -69,7 +69,7 @@ class LazyGroup(click.Group):
         if args and args[0] not in self._summaries and not args[0].startswith("-"):
             known = self.list_commands(ctx)
             if args[0] not in known:
-                from prumo.errors import did_you_mean  # noqa: PLC0415 (only on the error path)
+                from prumo.errors import did_you_mean
 
                 ctx.fail(f"No such command '{args[0]}': {did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)

@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import levels_text, print_json
-from prumo.foreign.logs import KINDS, import_logs
-from prumo.foreign.table_import import import_tables
-from prumo.foreign.table_mapping import load_mapping
+from prumo.foreign.logs import KINDS
 
 
 @click.group(
@@ -56,6 +54,8 @@ def _importer(kind_name: str) -> click.Command:
     )
     @click.option("--json", "as_json", is_flag=True, help="Print the runs as JSON.")
     def importer(files: tuple[Path, ...], results: Path, images: int | None, as_json: bool) -> None:
+        from prumo.foreign.log_import import import_logs
+
         records = import_logs(kind, files, results, images)
         if as_json:
             print_json([record.model_dump(mode="json") for record in records])
@@ -96,6 +96,9 @@ def import_csv(
     runs. All files are checked before anything is written. FOLDER defaults to the folder of
     the mapping.
     """
+    from prumo.foreign.table_import import import_tables
+    from prumo.foreign.table_mapping import load_mapping
+
     mapping = load_mapping(mapping_file)
     into = results or Path("results") / mapping.section.name
     imported = import_tables(mapping, folder or mapping_file.parent, into)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from prumo.cli.console import print_json
-from prumo.machine.machine import inspect_machine, machine_facts
-from prumo.report.machine import advise, describe
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Sections = dict[str, list[tuple[str, str]]]
 ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
@@ -29,6 +28,11 @@ ALL_CLEAR = "All clear: nothing seen that would blur a measurement."
 @click.option("--quick", is_flag=True, help="Skip the timing loop, which takes most of a second.")
 def command(as_json: bool, path: Path, quick: bool) -> None:
     """Show this machine, its limits and its noise, with advice for measuring on it."""
+    from rich.console import Console
+
+    from prumo.machine.machine import inspect_machine, machine_facts
+    from prumo.report.machine import advise, describe
+
     machine = machine_facts(path) if quick else inspect_machine(path)
     advice = [
         {"warning": warning.key, "seen": str(seen), "advice": str(warning.advice)}
@@ -43,6 +47,9 @@ def command(as_json: bool, path: Path, quick: bool) -> None:
 
 
 def _print_tables(console: Console, sections: Sections, advice: list[dict[str, str]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     for title, rows in sections.items():
         table = Table(title=title, title_justify="left", show_header=False, min_width=60)
         table.add_column(style="cyan", no_wrap=True, min_width=20)

@@ -8,8 +8,6 @@ from pathlib import Path
 import click
 
 from prumo.cli.console import print_json
-from prumo.results.folder import ResultsFolder
-from prumo.results.merge import merge
 
 
 @click.command(epilog="Example:  prumo merge from-the-gpu-machine/ufrpe-2024 results/ufrpe-2024")
@@ -25,6 +23,9 @@ def command(source: Path, target: Path, as_json: bool) -> None:
     while FROM has it finished. Finished runs in INTO are never replaced, and FROM stays
     unchanged.
     """
+    from prumo.results.folder import ResultsFolder
+    from prumo.results.merge import merge
+
     into = ResultsFolder.existing(target)
     with into.locked():
         merged = merge(ResultsFolder.existing(source), into)

@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.study.network import find_network, network_account
 from prumo_worker.networks import NAMES
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.operation import describe
@@ -33,6 +29,8 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def list_networks(as_json: bool) -> None:
     """List Prumo's networks with the image sizes and classes they were designed for."""
+    from prumo.study.network import find_network, network_account
+
     accounts = [network_account(find_network(name)) for name in NAMES]
     if as_json:
         told = [
@@ -78,12 +76,14 @@ def show(  # noqa: PLR0913 (one for each option)
     as_json: bool,
 ) -> None:
     """Show the layers of NETWORK: a name, or the path of a .yaml or .py file."""
+    from prumo.study.network import find_network, network_account
+
     if check != bool(framework):
         raise click.UsageError("--check and --framework go together")
     net = find_network(network, image_size, channels, classes)
     account = network_account(net)
     if framework:
-        from prumo.run.equality import build  # noqa: PLC0415 (only a check starts workers)
+        from prumo.run.equality import build
 
         with shown_progress() as progress:
             answer = build(net, framework, progress)
@@ -106,7 +106,8 @@ def _print_account(account: dict[str, Any]) -> None:
     image = describe((account["channels"], account["image_size"], account["image_size"]))
     click.echo(
         f"{account['name']} on {image} with {account['classes']:,} classes: "
-        f"{account['parameters']:,} parameters ({account['trained_parameters']:,} trained), "
+        f"{account['parameters']:,} parameters\n"
+        f"({account['trained_parameters']:,} trained), "
         f"{_giga(account['flops'])} GFLOPs for one image forward"
     )
     for head, weight in account["auxiliary"].items():
@@ -115,7 +116,7 @@ def _print_account(account: dict[str, Any]) -> None:
         check = account["check"]
         click.echo(
             f"{check['framework']} {check['version']} builds it with {check['parameters']:,} "
-            f"parameters; loss {check['loss']:.6g}, after one step {check['loss_after']:.6g} "
+            f"parameters;\nloss {check['loss']:.6g}, after one step {check['loss_after']:.6g} "
             f"(changed by {check['loss_after'] - check['loss']:+.2g})"
         )
 
@@ -143,6 +144,10 @@ def _giga(flops: int) -> str:
 
 
 def _print_table(header: list[str], rows: Iterable[list[str]]) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in header:
         table.add_column(title, justify="right" if title in _NUMBERS else "left")

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.numbers import FiniteFloatRange
-from prumo.money.billing import Exchange, currency_code
-from prumo.money.price import Purchase
-from prumo.study import load
+from prumo.money.terms import Purchase
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from prumo.money.billing import Exchange
     from prumo.report.language import Language
     from prumo.study import Study
 
 
 # The `DEFAULT_CONFIDENCE` of statistics, without the import of SciPy in every command.
 CONFIDENCE = 0.95
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d)")
+MOST_REQUESTS_PER_DAY = 1e8
+_SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)")
 # With three digits behind it, a comma may stand between thousands.
 _THOUSANDS = re.compile(r"\d+,\d{3}")
 # Somewhere on Earth it is tomorrow already.
@@ -45,14 +45,14 @@ class Amount:
 
 
 def duration(text: str) -> float:
-    """The seconds of a time such as 2h, 90min, 1h30min or 45s.
+    """The seconds of a time such as 2h, 90min, 1h30min, 45s or 500ms.
 
-    >>> duration("1h30min")
-    5400.0
+    >>> duration("1h30min"), duration("500ms")
+    (5400.0, 0.5)
     """
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))
     if _PART.sub("", text).strip() or not seconds:
-        raise click.BadParameter(f"'{text}' is not a time; write it as 2h, 90min, 1h30min or 45s")
+        raise click.BadParameter(f"'{text}' is not a time; write it as 2h, 1h30min, 45s or 500ms")
     return seconds
 
 
@@ -96,7 +96,7 @@ confidence_option = click.option(
 
 def _language(context: click.Context, parameter: click.Parameter, tag: str) -> Language:
     del context, parameter
-    from prumo.report.language import language  # noqa: PLC0415 (help needs no import)
+    from prumo.report.language import language
 
     return language(tag)
 
@@ -179,6 +179,8 @@ def billing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def _exchange(
     currency: str | None, rate: float | None, rate_date: datetime | None
 ) -> Exchange | None:
+    from prumo.money.billing import Exchange, currency_code
+
     if currency is None and rate is None and rate_date is None:
         return None
     if currency is None or rate is None or rate_date is None:
@@ -215,5 +217,7 @@ scale_option = click.option(
 
 def load_study(file: Path, scale: str | None) -> Study:
     """Read a study, and scale it where a scale is named."""
+    from prumo.study import load
+
     study = load(file)
     return study.scaled(scale) if scale else study

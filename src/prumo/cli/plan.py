@@ -16,7 +16,6 @@ from prumo.cli.options import (
     results_option,
     scale_option,
 )
-from prumo.report.plan import plan_document, print_plan, print_plan_csv
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
@@ -68,6 +67,8 @@ def command(  # noqa: PLR0913 (each option is an argument)
     results from this machine are used as well. The forecast is kept with the results, so that
     the report, or the same command after the run, can compare it with what really happened.
     """
+    from prumo.report.plan import plan_document, print_plan, print_plan_csv
+
     if as_csv and (as_json or forecast):
         raise click.UsageError("choose one of --csv, --json and --forecast")
     if not forecast and (earlier or probes or no_probe or results):
@@ -83,10 +84,10 @@ def command(  # noqa: PLR0913 (each option is an argument)
         print_plan(study, show_all=show_all)
     else:
         # NumPy and the executor are slow to import, and only a forecast needs them.
-        from prumo.forecast.document import FORECAST_FILE  # noqa: PLC0415
-        from prumo.forecast.study_forecast import Sources, outlook  # noqa: PLC0415
-        from prumo.report.outlook import outlook_document, print_outlook  # noqa: PLC0415
-        from prumo.run.execution import default_results  # noqa: PLC0415
+        from prumo.forecast.document import FORECAST_FILE
+        from prumo.forecast.study_forecast import Sources, outlook
+        from prumo.report.outlook import outlook_document, print_outlook
+        from prumo.run.execution import default_results
 
         folder = results or default_results(study)
         sources = Sources(earlier, 0 if no_probe else probes)
@@ -101,7 +102,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
 
 def _show_event(progress: Progress, event: Event) -> None:
     """Pass what an execution reports on to a progress on standard error."""
-    from prumo.run.events import Activity, Remark  # noqa: PLC0415 (only a forecast needs it)
+    from prumo.run.events import Activity, Remark
 
     match event:
         case Remark(text):

@@ -7,41 +7,20 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.cli.numbers import FiniteFloat
+from prumo.cli.numbers import FiniteFloat, FiniteFloatRange
 from prumo.errors import InputError
 from prumo.exit_codes import ExitCode
-from prumo.money.catalog import (
-    Search,
-    find,
-    load_catalog,
-    other_currencies,
-    own_folder,
-    own_prices,
-    select,
-)
-from prumo.money.lint import MAX_AGE_DAYS, lint
-from prumo.money.price import Kind, Purchase
-from prumo.money.sources import fetching_sources, read_files
-from prumo.money.sources.documents import Origin
-from prumo.money.update import UpdateRequest, take_in
-from prumo.money.update import update as update_prices
+from prumo.money.sources import fetching_sources
+from prumo.money.terms import MAX_AGE_DAYS, Kind, Purchase
 from prumo.plugins import PRICE_SOURCES
-from prumo.report.prices import (
-    failure_of,
-    finding_json,
-    intake_json,
-    no_usable_price,
-    price_json,
-    print_findings,
-    print_intake,
-    print_price,
-    print_prices,
-)
+
+if TYPE_CHECKING:
+    from prumo.money.sources.documents import Origin
 
 _LIMIT = 100
 
@@ -51,6 +30,7 @@ Examples:
   prumo price show azure/Standard_NC4as_T4_v3 --region eastus
   prumo price update --provider azure --region brazilsouth
   prumo price import gcp/vms.csv --as-of 2026-11-14
+  prumo price plan plan.json
 """
 
 _json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -85,6 +65,8 @@ def _origin_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_origin(
         *, source: str | None, provider: str, as_of: datetime | None, **options: object
     ) -> object:
+        from prumo.money.sources.documents import Origin
+
         origin = Origin(provider, as_of.date() if as_of else None)
         return command(source=source or "", origin=origin, **options)
 
@@ -107,6 +89,9 @@ def command() -> None:
 @_json
 def listing(provider: str, region: str, limit: int, as_json: bool) -> None:
     """List the known prices, each with its source and date."""
+    from prumo.money.catalog import load_catalog, select
+    from prumo.report.prices import price_json, print_prices
+
     prices = select(load_catalog().prices, provider, region)
     if as_json:
         print_json([price_json(price) for price in prices])
@@ -140,6 +125,9 @@ def find_prices(
     **wanted: Any,  # noqa: ANN401 (the other options are named as the fields of a search)
 ) -> None:
     """Find machines and services, the cheapest first."""
+    from prumo.money.catalog import Search, find, load_catalog, other_currencies
+    from prumo.report.prices import price_json, print_prices
+
     purchase = Purchase.SPOT if spot else Purchase.ON_DEMAND
     search = Search(**wanted, purchase=purchase, kind=Kind(kind) if kind else None)
     prices = load_catalog().prices
@@ -161,6 +149,10 @@ def find_prices(
 @_json
 def show(name: str, region: str, as_json: bool) -> None:
     """Show one price and its source."""
+    from prumo.money.catalog import load_catalog, own_folder
+    from prumo.money.lint import lint
+    from prumo.report.prices import finding_json, price_json, print_price
+
     if region and "@" in name:
         raise click.UsageError(f"'{name}' names a region already: leave --region out")
     catalog = load_catalog()
@@ -198,6 +190,11 @@ def lint_prices(
     Exit codes: 0 nothing is wrong in FILE or in your own prices (old prices in the shipped
     catalog are only reported), 1 something is wrong, 2 it cannot be read.
     """
+    from prumo.money.catalog import load_catalog, own_prices
+    from prumo.money.lint import lint
+    from prumo.money.sources import read_files
+    from prumo.report.prices import finding_json, print_findings
+
     today = _today()
     if files:
         prices = read_files(files, source, origin)
@@ -237,6 +234,10 @@ def import_prices(files: tuple[Path, ...], source: str, origin: Origin, as_json:
     of the Azure Retail Prices API (JSON), plain tables (CSV), and what installed plug-ins can
     read. Unusable rows are left out and reported.
     """
+    from prumo.money.sources import read_files
+    from prumo.money.update import take_in
+    from prumo.report.prices import intake_json, no_usable_price, print_intake
+
     prices = read_files(files, source, origin)
     intake = take_in(prices, ", ".join(map(str, files)), _today())
     if not intake.kept:
@@ -271,6 +272,10 @@ def update(
     price list (EC2's is 300 MB per region, without spot prices) and SkyPilot's catalogs on
     GitHub. If a service fails, the known prices stay as they are.
     """
+    from prumo.money.update import UpdateRequest
+    from prumo.money.update import update as update_prices
+    from prumo.report.prices import failure_of, intake_json, print_intake
+
     request = UpdateRequest(**wanted, source=source or "")
     with shown_progress() as progress:
         outcomes = update_prices(request, progress, _today())
@@ -291,6 +296,49 @@ def update(
             print_intake(outcome.intake, outcome.provider)
     if any(failures.values()):
         sys.exit(ExitCode.BAD_INPUT)
+
+
+@command.command(epilog="Example:  prumo price plan plan.json --answer-seconds 0.36")
+@click.argument("file", metavar="PLAN", type=click.Path(path_type=Path))
+@click.option("--region", default="", help="Region, if the plan does not say.")
+@click.option(
+    "--answer-seconds",
+    type=FiniteFloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a serverless endpoint computes for one answer.",
+)
+@click.option(
+    "--provisioned-price",
+    "provisioned_usd_per_second",
+    type=FiniteFloatRange(0),
+    metavar="AMOUNT",
+    help="Of one provisioned serverless instance per second, in USD.  [default: the catalog's]",
+)
+@_json
+def plan(
+    *,
+    file: Path,
+    as_json: bool,
+    **wanted: Any,  # noqa: ANN401 (the other options are named as the fields of a usage)
+) -> None:
+    """Price a Terraform plan before it costs anything.
+
+    PLAN is what `terraform show -json` or, where Terraform is installed, `terraform plan -out`
+    wrote. SageMaker endpoints and EC2 machines are priced from the catalog; what is not priced is
+    listed.
+    """
+    from prumo.money.catalog import load_catalog
+    from prumo.money.terraform_plan import Usage, price_plan, read_plan
+    from prumo.report.plan_prices import plan_price_json, print_plan_price
+
+    usage = Usage(**wanted)
+    price = price_plan(read_plan(file), load_catalog(), usage)
+    if as_json:
+        print_json(plan_price_json(price, usage))
+    else:
+        print_plan_price(price, usage, table_console())
 
 
 def _today() -> date:

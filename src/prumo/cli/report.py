@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from os.path import commonpath
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,15 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, table_console
-from prumo.cli.options import confidence_option, language_option
-from prumo.report.content import assemble
-from prumo.report.file import write_file
+from prumo.cli.numbers import FiniteFloatRange
+from prumo.cli.options import MOST_REQUESTS_PER_DAY, confidence_option, language_option
+from prumo.errors import InputError
 from prumo.report.formats import FORMATS, write_formats
-from prumo.report.render import LocalizedReport
-from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
+    from prumo.report.render import LocalizedReport
 
 STANDARD_OUTPUT = "-"
 
@@ -46,6 +46,12 @@ STANDARD_OUTPUT = "-"
     metavar="NAME",
     help="Metric to show, the main one first; repeatable.",
 )
+@click.option(
+    "--requests-per-day",
+    type=FiniteFloatRange(0, MOST_REQUESTS_PER_DAY, min_open=True),
+    metavar="N",
+    help="Studies of requests: the traffic to say costs for.",
+)
 @confidence_option
 @language_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -55,6 +61,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     formats: tuple[str, ...],
     csv_path: str | None,
     metrics: tuple[str, ...],
+    requests_per_day: float | None,
     confidence: float,
     language: Language,
     *,
@@ -65,10 +72,19 @@ def command(  # noqa: PLR0913 (one argument per option)
     Works while the study is still running. The page contains its figures and styles and opens
     offline.
     """
+    from prumo.report.content import assemble
+    from prumo.report.file import write_file
+    from prumo.report.render import LocalizedReport
+    from prumo.results.tables import Results
+
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
     results = Results(folder)
-    tables = assemble(results, metrics, confidence)
+    if requests_per_day is not None and (
+        results.study is None or not results.study.workload.advice
+    ):
+        raise InputError(f"{results.study_name} sends no requests: leave --requests-per-day out")
+    tables = replace(assemble(results, metrics, confidence), requests_per_day=requests_per_day)
     report = LocalizedReport(results, tables, language)
     written = _write(report, formats, out)
     if csv_path == STANDARD_OUTPUT:
@@ -95,6 +111,8 @@ def _place(written: list[Path]) -> str:
 
 def _write(report: LocalizedReport, formats: tuple[str, ...], out: Path | None) -> list[Path]:
     """The formats that were asked for in a folder, or else one page; the paths of all."""
+    from prumo.report.file import write_file
+
     folder = report.results.path
     if not formats:
         if out is not None and out.is_dir():

@@ -10,17 +10,12 @@ import click
 from prumo.cli.console import print_json
 from prumo.cli.options import exchange_options, purchase_option
 from prumo.errors import InputError
-from prumo.money.cost import cost_settings
-from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
-from prumo.report.cost_sentences import age_notes, exchange_message, rate_message
-from prumo.results.folder import ResultsFolder
-from prumo.results.tables import Results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from prumo.money.billing import Exchange
-    from prumo.money.price import Purchase
+    from prumo.money.terms import Purchase
 
 
 @click.command(
@@ -53,6 +48,12 @@ def command(  # noqa: PLR0913 (one argument per option)
     changes only what they say. Reports use the prices kept here and never change them; earlier
     prices stay in prices.json.
     """
+    from prumo.money.cost import cost_settings
+    from prumo.money.study_prices import EVERY_MACHINE, Repricing, reprice
+    from prumo.report.cost_sentences import age_notes, exchange_message, rate_message
+    from prumo.results.folder import ResultsFolder
+    from prumo.results.tables import Results
+
     named = ({EVERY_MACHINE: price} if price else {}) | _named(machines)
     results = Results(folder)
     with ResultsFolder.existing(folder).locked():

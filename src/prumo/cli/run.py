@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from prumo.cli.console import levels_text, print_json
+from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import load_study, results_option, scale_option
 from prumo.exit_codes import ExitCode
-from prumo.forecast.document import expected_seconds
-from prumo.results.record import Verdict
+from prumo.run import DEFAULT_EXECUTOR
 from prumo.run.events import (
     Activity,
     Event,
@@ -25,19 +25,16 @@ from prumo.run.events import (
     StudyEnded,
     StudyStarted,
 )
-from prumo.run.execution import Selection, default_results, missing_runs, run_study
-from prumo.run.executors import DEFAULT_EXECUTOR
-from prumo.run.schedule import Remaining
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from rich.progress import Progress, TaskID
 
     from prumo.results.record import RunRecord
-    from prumo.run.events import Listener
 
-MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTED: "■"}
+MARKS = {"finished": "✓", "unavailable": "○", "interrupted": "■"}
 
 
 @click.command(
@@ -66,6 +63,13 @@ MARKS = {Verdict.FINISHED: "✓", Verdict.UNAVAILABLE: "○", Verdict.INTERRUPTE
     show_default=True,
     help="Where to carry out the runs; packages can add more.",
 )
+@click.option("--yes", is_flag=True, help="Start what costs money without asking.")
+@click.option(
+    "--max-cost",
+    type=FiniteFloatRange(0, min_open=True),
+    metavar="USD",
+    help="The most that this study may cost where it is paid for; it stops there.",
+)
 @click.option("--dry-run", is_flag=True, help="Only list what would be started.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON event per line, for programs.")
 def command(  # noqa: PLR0913 (each option is an argument)
@@ -78,6 +82,8 @@ def command(  # noqa: PLR0913 (each option is an argument)
     retry_failed: bool,
     check: bool,
     executor: str,
+    yes: bool,
+    max_cost: float | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -86,10 +92,16 @@ def command(  # noqa: PLR0913 (each option is an argument)
     Runs that finished are never run again: call it as often as you like, on one results folder.
     Missing environments are set up on the way. Where frameworks are compared, `prumo check` comes
     first, once. Ctrl-C stops the current run, keeps everything
-    that finished, and says how to go on.
+    that finished, and says how to go on. Runs that cost money, as on SageMaker, begin with a
+    preflight: what is started, what it costs, and a question, unless --yes is given.
 
     Exit codes: 0 all finished or honestly unavailable, 1 some failed, 2 bad input, 130 interrupted.
     """
+    from prumo.forecast.document import expected_seconds
+    from prumo.results.record import Verdict
+    from prumo.run.execution import Selection, default_results, missing_runs, run_study
+    from prumo.run.preflight import Spending
+
     study = load_study(study_file, scale)
     folder = results or default_results(study)
     selection = Selection(scenarios, only, replications, retry_failed)
@@ -114,6 +126,7 @@ def command(  # noqa: PLR0913 (each option is an argument)
             check=check,
             executor_name=executor,
             expected_seconds=expected_seconds(folder),
+            spending=Spending(lambda _: yes or asked(listener), max_cost),
         )
     if ended.interrupted:
         sys.exit(ExitCode.INTERRUPTED)
@@ -121,13 +134,23 @@ def command(  # noqa: PLR0913 (each option is an argument)
         sys.exit(ExitCode.FINDINGS)
 
 
+def asked(listener: PlainProgress | JsonProgress) -> bool:
+    """Whether the user agrees, at a terminal."""
+    if not sys.stdin.isatty():
+        return False
+    with listener.paused():
+        return click.confirm("Start it?", err=True)
+
+
 @contextmanager
-def open_progress(again: Sequence[str], results: Path, *, as_json: bool) -> Iterator[Listener]:
+def open_progress(
+    again: Sequence[str], results: Path, *, as_json: bool
+) -> Iterator[PlainProgress | JsonProgress]:
     """A listener that fits where the output goes; `again` are the words to go on with."""
     if as_json:
         yield JsonProgress()
     elif sys.stdout.isatty():
-        from rich.progress import (  # noqa: PLC0415 (only a terminal needs it)
+        from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
             Progress,
@@ -153,12 +176,16 @@ class PlainProgress:
     """One line per run that ended."""
 
     def __init__(self, again: Sequence[str], results: Path) -> None:
+        from prumo.run.schedule import Remaining
+
         self._again = shlex.join(again)
         self._results = results
         self._remaining = Remaining((), {})
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
+        from prumo.run.schedule import Remaining
+
         match event:
             case StudyStarted():
                 self._remaining = Remaining(event.pending, event.seconds)
@@ -175,6 +202,10 @@ class PlainProgress:
                     self._print(line)
         self._refresh(event)
 
+    def paused(self) -> AbstractContextManager[None]:
+        """While the user is asked something."""
+        return nullcontext()
+
     def _print(self, text: str) -> None:
         click.echo(text)
 
@@ -189,6 +220,15 @@ class LiveProgress(PlainProgress):
         super().__init__(again, results)
         self._bar = bar
         self._task: TaskID = bar.add_task("starting", total=None, left="")
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The bar is gone meanwhile."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def _print(self, text: str) -> None:
         self._bar.console.print(text, markup=False, highlight=False)
@@ -219,6 +259,10 @@ class JsonProgress:
 
     def __init__(self) -> None:
         self._activity = ""
+
+    def paused(self) -> AbstractContextManager[None]:
+        """While the user is asked something."""
+        return nullcontext()
 
     def __call__(self, event: Event) -> None:
         """Print an event."""
@@ -270,6 +314,8 @@ def _ending(record: RunRecord) -> str:
 
 
 def _closing(event: StudyEnded, again: str, results: Path) -> Iterator[str]:
+    from prumo.results.record import Verdict
+
     counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(event.verdicts.items()))
     yield f"runs: {counts or 'none'}"
     if event.interrupted:

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from prumo.cli.console import print_columns, print_json, shown_progress
-from prumo.environments.frameworks import find_framework
-from prumo.environments.setup import ensure, study_requests
-from prumo.environments.store import environments, remove
+from prumo.cli.console import date_of, print_columns, print_json, shown_progress
 from prumo.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -19,11 +16,14 @@ if TYPE_CHECKING:
     from prumo.environments.framework import Request
     from prumo.environments.store import Environment
 
+_VERSION_COLUMNS = 22
+"""A version of Debian's Caffe is longer; --json has all of it."""
+
 EPILOG = """\b
 Examples:
   prumo setup study.yaml             every framework that the study compares
   prumo setup pytorch                the version that Prumo was tested with
-  prumo setup pytorch@2.12.0+cpu     another version, in the build for processors
+  prumo setup pytorch@2.12.0+cpu     another version, built for processors
   prumo setup --list
   prumo setup --remove pytorch-2.13.0-cpu-1a2b3c4d5e
 """
@@ -42,6 +42,9 @@ def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool
     installed from Debian 11 with debootstrap (PRUMO_DEBIAN_MIRROR sets the mirror). An
     existing environment is reused.
     """
+    from prumo.environments.setup import ensure
+    from prumo.environments.store import environments, remove
+
     if listing and removing:
         raise click.UsageError("--list and --remove exclude each other")
     if not names and not listing:
@@ -69,10 +72,13 @@ def command(names: tuple[str, ...], listing: bool, removing: bool, as_json: bool
 
 def _requests(name: str) -> Sequence[Request]:
     """What a study needs, or the framework that is named."""
+    from prumo.environments.frameworks import find_framework
+    from prumo.environments.setup import study_requests
+
     path = Path(name)
     if not path.is_file() and path.suffix not in {".yaml", ".yml"}:
         return [find_framework(name)]
-    from prumo.study import load  # noqa: PLC0415 (slow to import, and only a study needs it)
+    from prumo.study import load
 
     requests, unavailable = study_requests(load(path))
     if unavailable and not requests:
@@ -92,16 +98,19 @@ def _print(found: Sequence[Environment], *, as_json: bool) -> None:
     rows = [
         [
             environment.name,
-            environment.framework,
-            environment.build,
+            _shortened(environment.build),
             _megabytes(environment),
-            environment.created,
-            str(environment.path),
+            date_of(environment.created),
         ]
         for environment in found
     ]
     if rows:
-        print_columns(["name", "framework", "version", "size", "created", "path"], rows)
+        print_columns(["name", "version", "size", "created"], rows)
+        click.echo(f"in {found[0].path.parent}")
+
+
+def _shortened(version: str) -> str:
+    return version if len(version) <= _VERSION_COLUMNS else f"{version[: _VERSION_COLUMNS - 1]}…"
 
 
 def _megabytes(environment: Environment) -> str:
