@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, get_args
 from benchmarks.circle_overlap import intersection_over_union
 from benchmarks.fundus_examples import drawn, given_folder, photographs_in
 from benchmarks.fundus_faults import FAULTS
+from prumo_retina.fundus.choices import Method
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.find import find_fundus
-from prumo_retina.fundus.preparation import Method, Preparation
+from prumo_retina.fundus.preparation import Preparation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

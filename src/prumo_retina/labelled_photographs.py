@@ -19,8 +19,8 @@ from prumo_retina.judge.measures import quadratic_kappa
 from prumo_retina.records import read_subset_names
 from prumo_retina.records.split import select
 from prumo_retina.task import FundusPreprocessing, RetinaAnswer
+from prumo_serve.choices import ALL
 from prumo_serve.compare.quality import (
-    ALL,
     DUPLICATE,
     Decision,
     Judged,

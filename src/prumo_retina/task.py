@@ -21,13 +21,14 @@ from prumo_retina.grade import (
     urgency_of,
 )
 from prumo_retina.model import MODEL_FILE, NETWORK_FILE, SEEN_FILE, open_model, read_seen
+from prumo_serve.choices import INSIDE
 from prumo_serve.classification import (
     ClassificationDocument,
     Share,
     label_document,
     probabilities_of,
 )
-from prumo_serve.manifest import INSIDE, OperatingPoint, PreprocessingSettings
+from prumo_serve.manifest import OperatingPoint, PreprocessingSettings
 from prumo_serve.source import ModelMetadata, Source
 from prumo_serve.task import MOST_PIXELS, Answer, Task
 

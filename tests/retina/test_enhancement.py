@@ -6,8 +6,8 @@ import cv2
 import numpy as np
 import pytest
 
+from prumo_retina.fundus.choices import Enhancement
 from prumo_retina.fundus.circle import Circle, CutOut, cut_out, disc
-from prumo_retina.fundus.preparation import Enhancement
 from prumo_retina.fundus.prepared import enhanced
 from support.fundus_factory import fundus
 

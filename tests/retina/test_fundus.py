@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks.circle_overlap import intersection_over_union
 from benchmarks.fundus_faults import FAULTS
+from prumo_retina.fundus.choices import Method
 from prumo_retina.fundus.circle import Circle
 from prumo_retina.fundus.find import find_fundus
-from prumo_retina.fundus.preparation import Method
 from support.fundus_factory import Fundus, fundus, no_fundus
 
 METHODS: tuple[Method, ...] = get_args(Method)

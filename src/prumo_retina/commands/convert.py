@@ -71,8 +71,8 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     with a grade go into the records; `split.csv` has those that cannot be judged too, as they count
     as referrals in an evaluation. Calling it again puts the new records in place of the old ones.
     """
-    from prumo_retina.records import convert  # noqa: PLC0415 (help needs no such import)
-    from prumo_retina.records.split import Shares  # noqa: PLC0415 (as above)
+    from prumo_retina.records import convert
+    from prumo_retina.records.split import Shares
 
     context = click.get_current_context()
     for name in ("test", "validation"):

@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
@@ -81,9 +78,9 @@ def command(  # noqa: PLR0913 (one argument per option)
     Figures with intervals, predictions, drawings and the model card (Markdown and HTML) go into
     MODEL/evaluation/.
     """
-    from prumo_retina.evaluation import Question, evaluate  # noqa: PLC0415 (as above)
-    from prumo_retina.evaluation.files import document, write_evaluation  # noqa: PLC0415
-    from prumo_retina.model import open_model  # noqa: PLC0415 (as above)
+    from prumo_retina.evaluation import Question, evaluate
+    from prumo_retina.evaluation.files import document, write_evaluation
+    from prumo_retina.model import open_model
 
     question = Question(open_model(model), data, subset, allow_seen, device, name, heat_maps)
     with shown_progress() as progress:
@@ -97,9 +94,13 @@ def command(  # noqa: PLR0913 (one argument per option)
 
 
 def _print(evaluation: Evaluation, language: Language) -> None:
-    from prumo_retina.card.layout import Paragraph  # noqa: PLC0415 (help needs no import)
-    from prumo_retina.card.layout import Table as CardTable  # noqa: PLC0415 (as above)
-    from prumo_retina.card.results import results  # noqa: PLC0415 (as above)
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from prumo_retina.card.layout import Paragraph
+    from prumo_retina.card.layout import Table as CardTable
+    from prumo_retina.card.results import results
 
     console = table_console()
     console.print(Text(evaluation.model.description.name, style="bold"))

@@ -10,19 +10,8 @@ import click
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import language_option
-from prumo.report.file import write_file
 from prumo_retina.commands import counted_examples
 from prumo_retina.grade import chosen_threshold
-from prumo_retina.model import open_model
-from prumo_retina.prediction import Request, given_photographs, predict
-from prumo_retina.prediction.report import (
-    PredictionReport,
-    notes,
-    predictions_csv,
-    predictions_document,
-    print_predictions,
-    worklist,
-)
 
 if TYPE_CHECKING:
     from prumo.report.language import Language
@@ -96,6 +85,18 @@ def command(  # noqa: PLR0913 (one argument per option)
 
     It is decision support and no diagnosis, and it does not judge macular oedema.
     """
+    from prumo.report.file import write_file
+    from prumo_retina.model import open_model
+    from prumo_retina.prediction import Request, given_photographs, predict
+    from prumo_retina.prediction.report import (
+        PredictionReport,
+        notes,
+        predictions_csv,
+        predictions_document,
+        print_predictions,
+        worklist,
+    )
+
     if as_json and csv_path == STANDARD_OUTPUT:
         raise click.UsageError("--json and --csv - both want standard output; give --csv a file.")
     opened = open_model(model)

@@ -9,22 +9,26 @@ import click
 
 from prumo.cli.console import print_json, shown_progress
 from prumo_retina.commands import counted_examples
-from prumo_retina.dataset.labels import Columns
-from prumo_retina.dataset.prepare import Request, prepare
-from prumo_retina.fundus.preparation import Enhancement, Method, Preparation
+from prumo_retina.fundus.choices import (
+    DEFAULT_ENHANCEMENT,
+    DEFAULT_METHOD,
+    DEFAULT_SIZE,
+    Enhancement,
+    Method,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from prumo_retina.dataset.prepare import Outcome
 
-_DEFAULT = Preparation()
-
 EPILOG = """\b
 Examples:
   prumo retina prepare photographs prepared
-  prumo retina prepare photographs prepared --labels labels.csv --grade-column level
-  prumo retina prepare photographs prepared --size 512 --anonymous-names --json
+  prumo retina prepare photographs prepared --labels labels.csv \\
+    --grade-column level
+  prumo retina prepare photographs prepared --size 512 --anonymous-names \\
+    --json
 """
 
 
@@ -34,7 +38,7 @@ Examples:
 @click.option(
     "--size",
     type=click.IntRange(16, 4096),
-    default=_DEFAULT.size,
+    default=DEFAULT_SIZE,
     show_default=True,
     metavar="PIXELS",
     help="Diameter of the fundus, which is the side of the square images.",
@@ -42,14 +46,14 @@ Examples:
 @click.option(
     "--enhance",
     type=click.Choice(get_args(Enhancement)),
-    default=_DEFAULT.enhance,
+    default=DEFAULT_ENHANCEMENT,
     show_default=True,
     help="How contrast is raised.",
 )
 @click.option(
     "--method",
     type=click.Choice(get_args(Method)),
-    default=_DEFAULT.method,
+    default=DEFAULT_METHOD,
     show_default=True,
     help="How the fundus is found.",
 )
@@ -102,6 +106,10 @@ def command(  # noqa: PLR0913 (one for each option)
     Exit codes: 0 done, also when the manifest tells of photographs or labels that cannot be used; 2
     nothing could be prepared.
     """
+    from prumo_retina.dataset.labels import Columns
+    from prumo_retina.dataset.prepare import Request, prepare
+    from prumo_retina.fundus.preparation import Preparation
+
     request = Request(
         source=source,
         folder=folder,

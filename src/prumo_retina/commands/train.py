@@ -27,8 +27,10 @@ EPILOG = """\b
 Examples:
   prumo retina train prepared --out model
   prumo retina train prepared --out grades --task grade --head 128+128
-  prumo retina train prepared --out tuned --network mobilenet --weights library --fine-tune
-  prumo retina train prepared --out scratch --network inception_v3 --weights none --device cuda
+  prumo retina train prepared --out tuned --network mobilenet \\
+    --weights library --fine-tune
+  prumo retina train prepared --out scratch --network inception_v3 \\
+    --weights none --device cuda
 """
 
 
@@ -140,7 +142,7 @@ def command(  # noqa: PLR0913 (click hands every option over by itself)
     is trained on all of them. A training that was stopped goes on when it is called again.
     Thresholds and calibration are chosen on photographs that the network was not trained on.
     """
-    from prumo_retina.training import TrainingOrder, train  # noqa: PLC0415 (help needs none)
+    from prumo_retina.training import TrainingOrder, train
 
     given = {name: value for name, value in options.items() if value is not None}
     order = TrainingOrder(data, out, network, weights, given, restart)

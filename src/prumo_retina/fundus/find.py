@@ -22,7 +22,7 @@ from prumo_retina.fundus.circle import Circle, reduced
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from prumo_retina.fundus.preparation import Method
+    from prumo_retina.fundus.choices import Method
 
 TOLERANCE = 0.015
 """Of the radius: how far from a circle a point still lies on it."""

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from prumo.message import Message
+from prumo_retina.fundus.choices import (
+    DEFAULT_ENHANCEMENT,
+    DEFAULT_METHOD,
+    DEFAULT_SIZE,
+    Enhancement,
+    Method,
+)
 
 if TYPE_CHECKING:
     from prumo.message import Series
 
 
-Method = Literal["voets", "rim"]
-Enhancement = Literal["none", "graham", "clahe"]
 JUDGED_SIZE = 299
 """Quality is judged at this diameter, whatever size is asked for, so that verdicts stay."""
 
@@ -31,11 +36,11 @@ class Preparation(Part):
 
     format: Literal[1] = 1
     """Goes up when the same settings would give other pixels."""
-    size: Annotated[int, Field(ge=16, le=4096)] = 299
+    size: Annotated[int, Field(ge=16, le=4096)] = DEFAULT_SIZE
     """Side of the square in pixels, which is the fundus's diameter."""
-    method: Method = "rim"
+    method: Method = DEFAULT_METHOD
     """How the fundus is found."""
-    enhance: Enhancement = "none"
+    enhance: Enhancement = DEFAULT_ENHANCEMENT
 
     @property
     def wanted_pixels(self) -> int:

@@ -22,8 +22,9 @@ from prumo_retina.fundus.find import find_fundus
 from prumo_retina.fundus.preparation import JUDGED_SIZE, Quality, Verdict
 
 if TYPE_CHECKING:
+    from prumo_retina.fundus.choices import Enhancement
     from prumo_retina.fundus.circle import Circle
-    from prumo_retina.fundus.preparation import Enhancement, Preparation
+    from prumo_retina.fundus.preparation import Preparation
     from prumo_retina.photograph.pixels import Photograph
 
 LEAST_BRIGHTNESS = 40
