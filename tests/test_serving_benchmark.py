@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, ClassVar
 
@@ -70,12 +71,16 @@ class TestJudgement:
             ("lean-int8", {"many": 149}, ["requests/s of keras"]),
             ("lean-int8", {"first_answer_seconds": 0.51}, ["times sooner than keras"]),
             ("lean-int8", {"memory_bytes": 210}, ["less memory than keras"]),
-            ("lean-fp32", {"many": 125}, ["requests/s of fastapi"]),
+            ("lean-fp32", {"many": 125}, ["of the runtime alone", "requests/s of fastapi"]),
             ("fastapi", {"tail_seconds": 0.01}, ["p99 at 8 connections over that of fastapi"]),
             ("litserve", {"many": 151}, ["requests/s of litserve"]),
             ("bentoml", {"many": 151}, ["requests/s of bentoml"]),
             ("lean-fp32", {"few_seconds": 0.0126}, ["seconds over decode and runtime"]),
             ("lean-int8", {"errors": 1}, ["requests without an answer"]),
+            ("lean-fp32", {"many": 147}, ["those of the runtime alone"]),
+            ("nginx-fp32", {"many": 151}, ["requests/s of nginx"]),
+            ("lean-fp32", {"first_answer_seconds": 0.81}, ["seconds to the first answer"]),
+            ("fastapi", {"few_seconds": 0.01}, ["p50 at 1 connection over that of fastapi"]),
         ],
     )
     def test_a_promise_that_is_not_kept_fails_and_is_marked(
@@ -83,7 +88,7 @@ class TestJudgement:
     ) -> None:
         trial = kept_trial()
         measured = _measured(server, **(KEPT[server] | change))
-        trial = Trial("mobilenet", {**trial.servers, server: measured}, trial.direct_seconds)
+        trial = replace(trial, servers={**trial.servers, server: measured})
 
         missed = [promise.text for promise in promises(trial) if not promise.is_kept]
 
@@ -101,8 +106,22 @@ class TestJudgement:
         slow = servers | {"lean-int8": _measured("lean-int8", many=39)}
         fast = servers | {"lean-int8": _measured("lean-int8", many=41)}
 
-        assert comparison.judged([Trial("vgg19", slow, (0.1,))], set(), int8_units=True) == 1
-        assert comparison.judged([Trial("vgg19", fast, (0.1,))], set(), int8_units=True) == 0
+        assert (
+            comparison.judged(
+                [Trial("vgg19", slow, (0.1,), {"fp32": (10.0,), "int8": (40.0,)})],
+                set(),
+                int8_units=True,
+            )
+            == 1
+        )
+        assert (
+            comparison.judged(
+                [Trial("vgg19", fast, (0.1,), {"fp32": (10.0,), "int8": (40.0,)})],
+                set(),
+                int8_units=True,
+            )
+            == 0
+        )
 
     @pytest.mark.parametrize(
         ("extensions", "code"),
@@ -113,7 +132,7 @@ class TestJudgement:
     ) -> None:
         slow = KEPT["lean-int8"] | {"many": 149}
         servers = {**kept_trial().servers, "lean-int8": _measured("lean-int8", **slow)}
-        trial = Trial("mobilenet", servers, (0.01,))
+        trial = replace(kept_trial(), servers=servers)
         units = has_int8_units(extensions)
 
         assert comparison.judged([trial], set(), int8_units=units) == code
@@ -124,14 +143,16 @@ class TestJudgement:
         large = KEPT["lean-int8"] | {"memory_bytes": 210}
         servers = {**kept_trial().servers, "lean-int8": _measured("lean-int8", **large)}
 
-        assert comparison.judged([Trial("mobilenet", servers, (0.01,))], set(), int8_units=False)
+        assert comparison.judged([replace(kept_trial(), servers=servers)], set(), int8_units=False)
 
     def test_a_server_that_answers_nothing_right_is_judged_too(self) -> None:
         servers = {**kept_trial().servers, "keras": _measured("keras", many=0, errors=3)}
 
         (row,) = [
             line
-            for line in told(Trial("mobilenet", servers, (0.01,)), has_int8_units=True).splitlines()
+            for line in told(
+                replace(kept_trial(), servers=servers), has_int8_units=True
+            ).splitlines()
             if line.startswith("| keras")
         ]
         assert row.endswith("| 0.0 |  |  |  | 3 |")
@@ -139,12 +160,12 @@ class TestJudgement:
     def test_a_percentile_of_too_few_answers_is_left_out(self) -> None:
         servers = {"fastapi": _measured("fastapi", many=100, tail_seconds=0.1)}
 
-        table = told(Trial("vgg19", servers, (0.01,)), has_int8_units=True)
+        table = told(Trial("vgg19", servers, (0.01,), {}), has_int8_units=True)
 
         assert "| 100.0 | 100.0 | 100.0 |  | 0 |" in table
 
     def test_servers_that_were_not_measured_are_not_judged(self) -> None:
-        assert list(promises(Trial("mobilenet", {"keras": _measured("keras")}, (0.1,)))) == []
+        assert list(promises(Trial("mobilenet", {"keras": _measured("keras")}, (0.1,), {}))) == []
 
     @pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
     def test_a_server_that_cannot_be_had_fails_only_where_all_must_be_there(
@@ -205,10 +226,16 @@ def test_a_server_whose_memory_grows_fails(late_bytes: float, code: int) -> None
 
 KEPT: dict[str, dict[str, float]] = {
     "keras": {"many": 10, "first_answer_seconds": 4, "memory_bytes": 1200},
-    "fastapi": {"many": 100, "tail_seconds": 0.1},
+    "fastapi": {"many": 100, "few_seconds": 0.0127, "tail_seconds": 0.1},
     "litserve": {"many": 100},
     "bentoml": {"many": 100},
-    "lean-fp32": {"many": 150, "few_seconds": 0.0114, "tail_seconds": 0.05},
+    "nginx-fp32": {"many": 100},
+    "lean-fp32": {
+        "many": 150,
+        "few_seconds": 0.0114,
+        "tail_seconds": 0.05,
+        "first_answer_seconds": 0.79,
+    },
     "lean-int8": {"many": 151, "first_answer_seconds": 0.49, "memory_bytes": 190},
 }
 
@@ -216,7 +243,10 @@ KEPT: dict[str, dict[str, float]] = {
 def kept_trial() -> Trial:
     """All promises are kept, hardly."""
     return Trial(
-        "mobilenet", {name: _measured(name, **values) for name, values in KEPT.items()}, (0.01,)
+        "mobilenet",
+        {name: _measured(name, **values) for name, values in KEPT.items()},
+        (0.01,),
+        {"fp32": (160.0,), "int8": (160.0,)},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 from typing import TYPE_CHECKING, Self
 
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 class DirectCalls:
     """A packaged network in this process, with one thread as a worker of the server has."""
 
-    def __init__(self, package: Path, photographs: Sequence[bytes]) -> None:
+    def __init__(self, package: Path, photographs: Sequence[bytes], callers: int = 1) -> None:
         self._package = open_package(package)
         manifest = self._package.manifest
         self._photographs = photographs
         self._preprocessing = preprocessing(manifest)
         self._output = manifest.output.tensor
         self._network = load_network(
-            self._package.network_path, manifest.network.runtime, Resources()
+            self._package.network_path, manifest.network.runtime, Resources(callers=callers)
         )
+        self._callers = callers
 
     def __enter__(self) -> Self:
         return self
@@ -44,6 +46,24 @@ class DirectCalls:
             self._predict(self._photographs[len(taken) % len(self._photographs)])
             taken.append(time.perf_counter() - began)
         return median(taken)
+
+    def predictions_per_second(self, seconds: float) -> float:
+        """Of the network alone, asked by all callers at once about a decoded photograph."""
+        pixels = self._preprocessing.prepared(self._photographs[0]).pixels
+        assert pixels is not None
+        began = time.perf_counter()
+        until = began + seconds
+
+        def count(_: int) -> int:
+            done = 0
+            while time.perf_counter() < until:
+                self._network.run(pixels[None], [self._output])
+                done += 1
+            return done
+
+        with ThreadPoolExecutor(self._callers) as pool:
+            total = sum(pool.map(count, range(self._callers)))
+        return total / (time.perf_counter() - began)
 
     def _predict(self, photograph: bytes) -> None:
         pixels = self._preprocessing.prepared(photograph).pixels

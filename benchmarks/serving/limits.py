@@ -21,6 +21,8 @@ _KERAS_REQUESTS = {"mobilenet": 15.0, "vgg19": 4.0}
 _KERAS_START = 8.0
 _KERAS_MEMORY = 6.0
 _FASTAPI_REQUESTS = 1.3
+_ALONE_REQUESTS = 0.92
+FIRST_ANSWER_SECONDS = 0.8
 # With the network in the same form and the same runtime; against Keras, in the form for speed.
 _SAME, _FASTEST = "lean-fp32", "lean-int8"
 # By the kernel's names. Without one of them int8 takes three instructions where fp32 takes one, and
@@ -58,8 +60,7 @@ def promises(trial: Trial) -> Iterator[Promise]:
     """Those that can be judged with the servers that were measured."""
     servers = trial.servers
     for key in [key for key in (_SAME, _FASTEST) if key in servers]:
-        errors = servers[key].errors
-        yield Promise(f"{servers[key].name}: requests without an answer", errors, 0, at_most=True)
+        yield from _of_its_own(trial, key)
     if {"keras", _FASTEST} <= servers.keys():
         yield from _against_keras(trial, servers[_FASTEST], servers["keras"])
     # With VGG19 nearly all time is the runtime's, which is the same for all of these.
@@ -77,6 +78,28 @@ def promises(trial: Trial) -> Iterator[Promise]:
     for key in ("litserve", "bentoml"):
         if key in servers:
             yield _requests(ours, servers[key], 1.0)
+
+
+def _of_its_own(trial: Trial, key: str) -> Iterator[Promise]:
+    """Against the runtime alone and the other stack, which hold for every network."""
+    ours, precision = trial.servers[key], key.rpartition("-")[2]
+    yield Promise(f"{ours.name}: requests without an answer", ours.errors, 0, at_most=True)
+    shares = [
+        load.requests_per_second / rate
+        for load, rate in zip(ours.many, trial.alone[precision], strict=True)
+    ]
+    yield Promise(
+        f"{ours.name}: requests/s over those of the runtime alone", median(shares), _ALONE_REQUESTS
+    )
+    if (other := trial.servers.get(f"nginx-{precision}")) is not None:
+        yield _requests(ours, other, 1.0)
+    if trial.network == "mobilenet":
+        yield Promise(
+            f"{ours.name}: seconds to the first answer",
+            ours.first_answer_seconds,
+            FIRST_ANSWER_SECONDS,
+            at_most=True,
+        )
 
 
 def overhead_seconds(few: Sequence[Load], direct_seconds: Sequence[float]) -> float:
@@ -97,6 +120,16 @@ def _against_keras(trial: Trial, ours: Measured, keras: Measured) -> Iterator[Pr
 
 def _against_fastapi(ours: Measured, fastapi: Measured) -> Iterator[Promise]:
     yield _requests(ours, fastapi, _FASTAPI_REQUESTS)
+    halves = [
+        our.percentile_seconds(0.5) / their.percentile_seconds(0.5)
+        for our, their in zip(ours.few, fastapi.few, strict=True)
+    ]
+    yield Promise(
+        f"{ours.name}: p50 at 1 connection over that of {fastapi.name}",
+        median(halves),
+        1.0,
+        at_most=True,
+    )
     tails = [pooled(each.many).percentile_seconds(_TAIL) for each in (ours, fastapi)]
     yield Promise(
         f"{ours.name}: p99 at 8 connections over that of {fastapi.name}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks.serving.limits import promises
@@ -34,6 +35,7 @@ def told(trial: Trial, *, has_int8_units: bool) -> str:
             _line(_COLUMNS),
             _line(["---", *["--:"] * (len(_COLUMNS) - 1)]),
             *map(_row, trial.servers.values()),
+            *(_alone_row(precision, rates) for precision, rates in trial.alone.items()),
             "",
             *(_verdict(promise, has_int8_units) for promise in promises(trial)),
             "",
@@ -59,6 +61,11 @@ def _row(server: Measured) -> str:
         str(server.errors),
     ]
     return _line(cells)
+
+
+def _alone_row(precision: str, rates: Sequence[float]) -> str:
+    name = f"the runtime alone, {precision}: no server, no decoding"
+    return _line([name, *[""] * 6, f"{median(rates):.1f}", *[""] * 4])
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.serving.contestants import WORKERS
 from benchmarks.serving.direct import DirectCalls
 from benchmarks.serving.load import pooled, put_load
 from benchmarks.serving.photographs import drawn_photographs
@@ -79,6 +80,8 @@ class Trial:
     """By the contestant's key."""
     direct_seconds: tuple[float, ...]
     """Decoding and predicting at fp32 without a server, one for each round."""
+    alone: Mapping[str, tuple[float, ...]]
+    """Precision → predictions a second of the runtime alone on all cores, for each round."""
 
 
 def tried(
@@ -89,7 +92,10 @@ def tried(
     """Start every server, check that all say the same, and put load on each in turn."""
     photographs = drawn_photographs(_PHOTOGRAPHS)
     with ExitStack() as stack:
-        direct = stack.enter_context(DirectCalls(network.fp32, photographs))
+        alone = {
+            precision: stack.enter_context(DirectCalls(package, photographs, WORKERS))
+            for precision, package in {"fp32": network.fp32, "int8": network.int8}.items()
+        }
         servers, starts = {}, {}
         for key, maker in makers.items():
             port = free_port()
@@ -100,8 +106,11 @@ def tried(
         few: dict[str, list[Load]] = {key: [] for key in servers}
         many: dict[str, list[Load]] = {key: [] for key in servers}
         direct_seconds = []
+        rates: dict[str, list[float]] = {precision: [] for precision in alone}
         for number in range(effort.rounds):
-            direct_seconds.append(direct.median_seconds(effort.few_seconds))
+            direct_seconds.append(alone["fp32"].median_seconds(effort.few_seconds))
+            for precision, calls in alone.items():
+                rates[precision].append(calls.predictions_per_second(effort.many_seconds))
             for key in _turned(list(servers), number):
                 few[key].append(_load(servers[key], FEW, effort.few_seconds))
                 many[key].append(_load(servers[key], MANY, effort.many_seconds))
@@ -115,7 +124,8 @@ def tried(
             )
             for key, server in servers.items()
         }
-    return Trial(network.name, measured, tuple(direct_seconds))
+    found = {precision: tuple(values) for precision, values in rates.items()}
+    return Trial(network.name, measured, tuple(direct_seconds), found)
 
 
 def _started(server: RunningServer, times_before: int, stack: ExitStack) -> tuple[float, ...]:

@@ -27,7 +27,7 @@ ATTRIBUTES = "X-Amzn-SageMaker-Custom-Attributes"
 COLOURS = {"red": (220, 20, 20), "blue": (20, 20, 220)}
 # What a server tells about itself with every answer, and what its libraries add.
 HEADERS = ("content-type", "allow", "retry-after", "cache-control", ATTRIBUTES.lower())
-TIMED = ("_seconds", "Latency", "batch_size")
+TIMED = ("_seconds", "Latency", "batch_size", "boot_id")
 JSON = "application/json"
 FORM = "multipart/form-data; boundary=edge"
 OPTIONS = ("--max-body-mb", "1", "--max-pixels", "1000000", "--workers", "1", "--threads", "1")

@@ -134,6 +134,35 @@ def test_a_containers_quota_counts_as_its_cores(monkeypatch: pytest.MonkeyPatch)
     assert given_settings(Flags(), {}).workers == 2
 
 
+@pytest.mark.parametrize(
+    ("quota", "flags", "shares", "may_spin"),
+    [
+        (None, Flags(), (8, 1, 8), True),
+        (None, Flags(workers=2), (2, 4, 8), True),
+        (None, Flags(threads=1), (8, 1, 1), True),
+        (None, Flags(stack="nginx"), (8, 1, 1), True),
+        (0.58, Flags(), (1, 1, 1), False),
+        (1.16, Flags(), (1, 1, 2), False),
+        (2.5, Flags(), (2, 1, 3), False),
+        (64.0, Flags(), (8, 1, 8), True),
+    ],
+)
+def test_a_lone_request_has_all_cores_that_a_quota_leaves(
+    monkeypatch: pytest.MonkeyPatch,
+    quota: float | None,
+    flags: Flags,
+    shares: tuple[int, int, int],
+    may_spin: bool,
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(8)))
+    monkeypatch.setattr("prumo_serve.server.settings.quota_cores", lambda: quota)
+
+    settings = given_settings(flags, {})
+
+    assert (settings.workers, settings.threads, settings.lone_threads) == shares
+    assert settings.may_spin is may_spin
+
+
 def test_there_is_room_for_several_of_the_largest_bodies() -> None:
     limits = given_settings(Flags(max_body_mb=1000), {}).limits
 

@@ -568,3 +568,15 @@ def raw(server: ServedProcess, sent: bytes) -> bytes:
         connection.sendall(sent)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
+def test_every_answer_says_which_start_of_the_server_it_comes_from(server: ServedProcess) -> None:
+    one = invoke(server, "image/jpeg", picture(RED))
+    several = invoke(server, "application/x-npy", array(RED, 2))
+    refused = invoke(server, "image/jpeg", b"no image")
+    asked = server.classify(picture(RED), {ATTRIBUTES: "prumo-boot-id"})
+
+    (boot_id,) = {each.headers["x-prumo-boot-id"] for each in (one, several, refused, asked)}
+    assert len(boot_id) == 16
+    assert one.document["boot_id"] == several.document["boot_id"] == boot_id
+    assert asked.headers[ATTRIBUTES.lower()] == f"prumo-boot-id={boot_id}"

@@ -77,6 +77,17 @@ class TestTheWholeStack:
         assert answer.headers["server"] == "nginx"
         assert answer.headers["x-amzn-sagemaker-custom-attributes"] == "case 7"
 
+    def test_answers_with_one_boot_id_for_all_workers(
+        self, server: ServedProcess, red: bytes
+    ) -> None:
+        with ThreadPoolExecutor(4) as clients:
+            answers = list(clients.map(server.classify, [red] * 8))
+        answers.append(server.classify(bytes(LARGEST_BODY_BYTES + 1)))
+
+        (boot_id,) = {answer.headers["x-prumo-boot-id"] for answer in answers}
+        assert [answer.status for answer in answers] == [*[200] * 8, 413]
+        assert answers[0].document["boot_id"] == boot_id
+
     def test_refuses_bad_images_in_the_workers_words(self, server: ServedProcess) -> None:
         answer = server.classify(b"no image at all")
 

@@ -110,6 +110,64 @@ def test_images_that_come_while_a_batch_waits_join_it(loop: asyncio.AbstractEven
     assert taken(waiting) == 2
 
 
+def test_a_batch_is_alone_while_no_other_is_computed_and_no_image_waits(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    waiting = queue_of(max_batch=1)
+    waiting.reserve(2)
+    waiting.put_ready(jobs(2, loop))
+
+    waiting.take()
+    with waiting.computing() as first_is_alone:
+        waiting.take()
+        with waiting.computing() as second_is_alone:
+            pass
+    waiting.reserve(1)
+    waiting.put_ready(jobs(1, loop))
+    waiting.take()
+    with waiting.computing() as last_is_alone:
+        pass
+
+    assert (first_is_alone, second_is_alone, last_is_alone) == (False, False, True)
+
+
+def test_batches_that_are_taken_before_either_is_computed_are_not_alone(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    waiting = queue_of(workers=2, max_batch=1)
+    waiting.reserve(2)
+    waiting.put_ready(jobs(2, loop))
+    waiting.take()
+    waiting.take()
+
+    with waiting.computing() as first_is_alone, waiting.computing() as second_is_alone:
+        pass
+    assert (first_is_alone, second_is_alone) == (False, False)
+
+
+def test_an_image_that_is_still_being_decoded_is_company(loop: asyncio.AbstractEventLoop) -> None:
+    waiting = queue_of()
+    waiting.reserve(2)
+    waiting.put_ready(jobs(1, loop))
+    waiting.take()
+
+    with waiting.computing() as is_alone:
+        assert not is_alone
+
+
+def test_a_batch_that_failed_is_no_company_any_more(loop: asyncio.AbstractEventLoop) -> None:
+    waiting = queue_of(max_batch=1)
+    waiting.reserve(2)
+    waiting.put_ready(jobs(2, loop))
+    waiting.take()
+    with pytest.raises(ValueError, match="failed"), waiting.computing():
+        raise ValueError("failed")
+
+    waiting.take()
+    with waiting.computing() as is_alone:
+        assert is_alone
+
+
 def test_more_images_than_places_are_refused_for_now() -> None:
     waiting = queue_of(queue=3)
     waiting.reserve(2)

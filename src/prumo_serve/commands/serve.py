@@ -12,13 +12,13 @@ import click
 from prumo.cli.group import in_section
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.plugins import RUNTIMES
-from prumo_serve.server.settings import Flags, LogLevel, given_settings
-from prumo_serve.server.stacks import STACKS, run_stack
+from prumo_serve.server.settings import STACKS, Flags, LogLevel, given_settings
 
 EPILOG = """\b
 Examples:
   prumo serve model.tar.gz
-  curl -H 'Content-Type: image/jpeg' --data-binary @image.jpg http://127.0.0.1:8080/invocations
+  curl -H 'Content-Type: image/jpeg' --data-binary @image.jpg \\
+    http://127.0.0.1:8080/invocations
   prumo serve model.tar.gz --stack nginx --workers 4 --port 9000
   docker run IMAGE serve
 """
@@ -135,6 +135,8 @@ def command(**flags: Any) -> int:  # noqa: ANN401 (click's values, checked above
     others than this computer, put a proxy that does.
     """
     # Plug-ins of others in the environment: looking for them costs a tenth of the start.
+    from prumo_serve.server.stacks import run_stack
+
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = given_settings(Flags(**flags), os.environ)
     return run_stack(settings)

@@ -58,6 +58,8 @@ class Resources:
     """That work on one batch."""
     callers: int = 1
     """That may ask at the same time."""
+    may_spin: bool = False
+    """Whether threads may wait for each other by spinning, which is faster and takes the core."""
 
 
 class Runtime(ABC):
@@ -71,6 +73,8 @@ class Runtime(ABC):
 
     endings: ClassVar[tuple[str, ...]]
     """Of the files that it takes; empty for the folder of a SavedModel."""
+    is_cheap_to_load_twice: ClassVar[bool] = False
+    """Whether a server may load a network once for a lone request and once for many."""
 
     @abstractmethod
     def load(self, path: Path, resources: Resources) -> LoadedNetwork:

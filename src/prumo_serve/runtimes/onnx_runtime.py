@@ -63,6 +63,7 @@ class OnnxRuntime(Runtime):
     """ONNX files."""
 
     endings = (".onnx",)
+    is_cheap_to_load_twice = True
 
     def load(self, path: Path, resources: Resources) -> OnnxNetwork:
         """Load an ONNX file."""
@@ -72,7 +73,9 @@ class OnnxRuntime(Runtime):
         options.inter_op_num_threads = 1
         options.log_severity_level = _ERRORS_ONLY
         # Threads that wait by spinning take a whole core from whoever decodes the next image.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        spins = str(int(resources.may_spin))
+        options.add_session_config_entry("session.intra_op.allow_spinning", spins)
+        options.add_session_config_entry("session.force_spinning_stop", "1")
         with loading(path, NAME):
             session = onnxruntime.InferenceSession(
                 str(path), options, providers=["CPUExecutionProvider"]

@@ -100,7 +100,11 @@ async def invoke(request: Request) -> ModelResponse:
         ]
         several = service.model.predictions.several
         latencies = _latencies(outcomes, began)
-        return ModelResponse(several.model_construct(predictions=found, **latencies))
+        return ModelResponse(
+            several.model_construct(
+                predictions=found, **latencies, boot_id=service.settings.boot_id
+            )
+        )
     outcome = outcomes[0]
     if isinstance(outcome, BadImageError):
         raise refused_image(outcome.kind, options.language.say(outcome.sentence))
@@ -110,7 +114,11 @@ async def invoke(request: Request) -> ModelResponse:
         **_timings(outcome), total_seconds=latencies["requestLatency"]
     )
     one = service.model.predictions.one
-    return ModelResponse(one.model_construct(**fields, timings=timings, **latencies))
+    return ModelResponse(
+        one.model_construct(
+            **fields, timings=timings, **latencies, boot_id=service.settings.boot_id
+        )
+    )
 
 
 async def request_options(query: Mapping[str, str], engine: Engine) -> RequestOptions:

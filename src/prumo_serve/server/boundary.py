@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("prumo_serve.server")
 _ATTRIBUTES = b"x-amzn-sagemaker-custom-attributes"
 _MOST_ATTRIBUTE_BYTES = 1024
+_BOOT_ID_ATTRIBUTE = b"prumo-boot-id"
+"""Asks for the boot id where a platform passes no other header on."""
+BOOT_ID_HEADER = "X-Prumo-Boot-Id"
 # As SageMaker defines it: visible ASCII, blanks only inside.
 _VISIBLE = re.compile(rb"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?|")
 # Not of HTTP, but as NGINX logs it: nobody is there to be answered.
@@ -86,6 +89,7 @@ class _Exchange:
         self._service = service
         self._began = perf_counter()
         self._attributes: bytes | None = None
+        self._boot_id = service.settings.boot_id.encode()
         self.status = 0
         self._received_bytes = 0
         self._sent_bytes = 0
@@ -105,6 +109,8 @@ class _Exchange:
                 "X-Amzn-SageMaker-Custom-Attributes must be one header of at most "
                 f"{_MOST_ATTRIBUTE_BYTES} visible ASCII characters",
             )
+        if value == _BOOT_ID_ATTRIBUTE:
+            value += b"=" + self._boot_id
         self._attributes = value
 
     async def receive(self) -> Message:
@@ -118,6 +124,7 @@ class _Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = message.setdefault("headers", [])
+            headers.append((BOOT_ID_HEADER.lower().encode(), self._boot_id))
             if self._attributes is not None:
                 headers.append((_ATTRIBUTES, self._attributes))
             if self._service.is_draining:

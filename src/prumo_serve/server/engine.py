@@ -151,15 +151,18 @@ class Engine:
     def _computed(self, jobs: Sequence[Job]) -> list[Outcome]:
         prepared = [job.prepared for job in jobs if job.prepared is not None]
         pixels = [image.pixels for image in prepared if image.pixels is not None]
-        if not pixels:
-            return []
-        began = perf_counter()
-        scores, heat_maps = self._model.current.scores(
-            np.stack(pixels), [job.wants_heat_map for job in jobs]
-        )
-        predict_seconds = perf_counter() - began
+        with self.queue.computing() as is_alone:
+            if not pixels:
+                return []
+            # Stacking copies, and most batches of a server that few use are of one image.
+            batch = np.stack(pixels) if len(pixels) > 1 else pixels[0][None]
+            wants_heat_map = [job.wants_heat_map for job in jobs]
+            model = self._model.current
+            began = perf_counter()
+            scores, heat_maps, threads = model.computed(batch, wants_heat_map, is_alone=is_alone)
+            predict_seconds = perf_counter() - began
         return [
-            Outcome(image, row, heat_map, job.queue_seconds, predict_seconds, len(jobs))
+            Outcome(image, row, heat_map, job.queue_seconds, predict_seconds, len(jobs), threads)
             for job, image, row, heat_map in zip(jobs, prepared, scores, heat_maps, strict=True)
         ]
 

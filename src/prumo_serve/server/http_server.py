@@ -57,6 +57,8 @@ class DrainingServer(uvicorn.Server):
                 interface="asgi3",
                 log_config=None,
                 access_log=False,
+                # Nothing here asks where a request came from.
+                proxy_headers=False,
                 server_header=False,
                 backlog=_BACKLOG,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,

@@ -9,7 +9,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,7 @@ def log_request(record: RequestRecord) -> None:
     """Log a request that has been answered."""
     if _LOG.isEnabledFor(logging.INFO):
         milliseconds = f"{record.seconds * 1000:.1f} ms"
-        log_event(f"{record.method} {record.route} {record.status} {milliseconds}", asdict(record))
+        log_event(f"{record.method} {record.route} {record.status} {milliseconds}", vars(record))
 
 
 def log_failure(error: Exception) -> None:

@@ -57,6 +57,11 @@ class Metrics:
             "Images that were computed together, seen by each of them.",
             buckets=_BATCH_IMAGES,
         )
+        self._threads = counter(
+            "prumo_images",
+            "Images that the network judged, by how many threads worked on their batch.",
+            ["threads"],
+        )
         self._is_ready = gauge(
             "prumo_ready",
             "1 where the server answers well, 0 where it does not.",
@@ -82,6 +87,7 @@ class Metrics:
         if outcome.batch_size:
             self._predict.observe(outcome.predict_seconds)
             self._batch_images.observe(outcome.batch_size)
+            self._threads.labels(str(outcome.threads)).inc()
 
     def text(self, *, is_ready: bool, waiting_images: int) -> bytes:
         """Everything, as Prometheus reads it; of all processes that share their counts."""

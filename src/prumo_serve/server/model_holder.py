@@ -6,7 +6,8 @@ import logging
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from prumo.backoff import Backoff
 from prumo_serve.classification import probabilities_of
 from prumo_serve.manifest import HEAT_MAP_TENSOR, MANIFEST_FILE
 from prumo_serve.package.archive import require_unchanged
-from prumo_serve.runtimes import Resources, load_network
+from prumo_serve.runtimes import Resources, load_network, runtime_named
 from prumo_serve.server.models import prediction_models
 from prumo_serve.task import preprocessing
 
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("prumo_serve.server")
+_FIRST_AGAIN_SECONDS = 10.0
+_LONGEST_AGAIN_SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class ServedModel:
 
     package: Package
     network: LoadedNetwork
+    """With all cores for a lone request, or as many for each where `crowd` is None."""
+    threads: int
+    """Of that one."""
+    crowd: CrowdNetwork | None
     heat_map: LoadedNetwork | None
     """None where the package has none, or the settings want none."""
     preprocessing: Preprocessing
@@ -54,15 +61,26 @@ class ServedModel:
         """Whether its networks can answer now."""
         return self.network.is_ready and (self.heat_map is None or self.heat_map.is_ready)
 
+    def computed(
+        self, batch: np.ndarray, wants_heat_map: Sequence[bool], *, is_alone: bool
+    ) -> tuple[np.ndarray, list[np.ndarray | None], int]:
+        """Scores and heat maps, and on how many threads they were computed."""
+        if not is_alone and self.crowd is not None and (network := self.crowd.loaded()):
+            try:
+                return *self.scores(batch, wants_heat_map, network), self.crowd.threads
+            except Exception as error:  # noqa: BLE001 (the first network answers instead)
+                self.crowd.give_up(network, error)
+        return *self.scores(batch, wants_heat_map, self.network), self.threads
+
     def scores(
-        self, batch: np.ndarray, wants_heat_map: Sequence[bool]
+        self, batch: np.ndarray, wants_heat_map: Sequence[bool], network: LoadedNetwork
     ) -> tuple[np.ndarray, list[np.ndarray | None]]:
         """A row of scores for each image, and heat maps of those that want one."""
         output, described = self.manifest.output.tensor, self.manifest.heat_map
         wanted = [number for number, wants in enumerate(wants_heat_map) if wants]
         if not wanted or self.heat_map is None or described is None:
-            return self.network.run(batch, [output])[output], [None] * len(batch)
-        outputs = self.network.run(batch, [output, described.features])
+            return network.run(batch, [output])[output], [None] * len(batch)
+        outputs = network.run(batch, [output, described.features])
         heat_maps = self.heat_map.run(outputs[described.features][wanted], [HEAT_MAP_TENSOR])
         found: list[np.ndarray | None] = [None] * len(batch)
         for number, heat_map in zip(wanted, heat_maps[HEAT_MAP_TENSOR], strict=True):
@@ -73,14 +91,85 @@ class ServedModel:
         """Ask for a first answer, which is slower than all others, before anybody waits for it."""
         wanted = self.manifest.input
         image = np.zeros((1, *wanted.shape), wanted.dtype)
-        scores, _ = self.scores(image, [self.heat_map is not None])
+        scores, _ = self.scores(image, [self.heat_map is not None], self.network)
         probabilities_of(scores[0], self.manifest.output, len(self.manifest.labels))
 
     def close_networks(self) -> None:
         """Let go of the networks; the package stays."""
         self.network.close()
+        if self.crowd:
+            self.crowd.close()
         if self.heat_map:
             self.heat_map.close()
+
+
+class CrowdNetwork:
+    """The network once more, with few threads for each of many callers, loaded when they come.
+
+    Cores that each compute a batch of their own answer more than cores that share one, but a server
+    that is asked one thing at a time needs neither the time nor the memory of a second network.
+    """
+
+    def __init__(self, package: Package, runtime: str, resources: Resources) -> None:
+        self._package = package
+        self._runtime = runtime
+        self._resources = resources
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._load_at = 0.0
+        self._backoff = Backoff(_FIRST_AGAIN_SECONDS, _LONGEST_AGAIN_SECONDS)
+        self._network: LoadedNetwork | None = None
+
+    @property
+    def threads(self) -> int:
+        """That work on one batch."""
+        return self._resources.threads
+
+    def loaded(self) -> LoadedNetwork | None:
+        """The network; None until it is loaded, which the first who asks begins."""
+        with self._lock:
+            if monotonic() < self._load_at or self._is_closed:
+                return self._network
+            self._load_at = inf
+        threading.Thread(target=self._load, name="prumo-crowd", daemon=True).start()
+        return None
+
+    def give_up(self, network: LoadedNetwork, error: Exception) -> None:
+        """Let one go that failed; it is loaded again after a while, longer each time."""
+        with self._lock:
+            if self._network is not network:
+                return
+            self._network = None
+            self._load_at = monotonic() + self._backoff.delay()
+        _LOG.error("the second network failed: %s: %s", type(error).__name__, error)
+        network.close()
+
+    def close(self) -> None:
+        """Let the network go, also one that is still being loaded."""
+        with self._lock:
+            self._is_closed = True
+            network, self._network = self._network, None
+        if network is not None:
+            network.close()
+
+    def _load(self) -> None:
+        package, wanted = self._package, self._package.manifest.input
+        with ExitStack() as opened:
+            try:
+                # Another model must not answer beside the first one unnoticed.
+                require_unchanged(package.folder, package.manifest, package.folder)
+                network = load_network(package.network_path, self._runtime, self._resources)
+                opened.callback(network.close)
+                network.run(np.zeros((1, *wanted.shape), wanted.dtype), network.output_names[:1])
+            except Exception as error:  # noqa: BLE001 (the first network goes on answering)
+                _LOG.warning(
+                    "all requests share one network, a second one cannot be loaded: %s", error
+                )
+                return
+            with self._lock:
+                if not self._is_closed:
+                    self._network = network
+                    opened.pop_all()
 
 
 def loaded_model(package: Package, settings: Settings) -> ServedModel:
@@ -89,7 +178,14 @@ def loaded_model(package: Package, settings: Settings) -> ServedModel:
     resources = Resources(threads=settings.threads, callers=settings.workers)
     with ExitStack() as opened:
         runtime = settings.runtime or manifest.network.runtime
-        network = load_network(package.network_path, runtime, resources)
+        first, crowd = resources, None
+        if (
+            settings.lone_threads > settings.threads
+            and runtime_named(runtime).is_cheap_to_load_twice
+        ):
+            first = replace(resources, threads=settings.lone_threads, may_spin=settings.may_spin)
+            crowd = CrowdNetwork(package, runtime, resources)
+        network = load_network(package.network_path, runtime, first)
         opened.callback(network.close)
         heat_map, described = None, manifest.heat_map
         if settings.heat_maps and described is not None:
@@ -98,7 +194,7 @@ def loaded_model(package: Package, settings: Settings) -> ServedModel:
             opened.callback(heat_map.close)
         made = preprocessing(manifest, settings.limits.pixels)
         answers = prediction_models(manifest)
-        model = ServedModel(package, network, heat_map, made, answers)
+        model = ServedModel(package, network, first.threads, crowd, heat_map, made, answers)
         model.warm()
         opened.pop_all()
     return model

@@ -177,6 +177,12 @@ class Latencies(Body):
     predictionLatency: _Seconds  # noqa: N815 (the name in JSON)
 
 
+class BootId(Body):
+    """Which start of the server answers."""
+
+    boot_id: Annotated[str, Field(description="Differs for every start of the server.")]
+
+
 class Envelope(Body):
     """What the server adds to a task's answer."""
 
@@ -226,12 +232,12 @@ def prediction_models(manifest: Manifest) -> PredictionModels:
     listed: Any = create_model("ListedPrediction", __base__=bases, model=name)
     return PredictionModels(
         one=create_model(
-            "Prediction", __base__=(Latencies, *bases), model=name, timings=TotalTimings
+            "Prediction", __base__=(BootId, Latencies, *bases), model=name, timings=TotalTimings
         ),
         listed=listed,
         several=create_model(
             "Predictions",
-            __base__=(Latencies, PredictionList),
+            __base__=(BootId, Latencies, PredictionList),
             predictions=Annotated[list[listed | ListedError], Field(min_length=1)],
         ),
         ready=create_model("Ready", __base__=Ready, model=name),

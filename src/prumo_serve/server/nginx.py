@@ -26,6 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 from prumo.errors import PrumoError, UnavailableError
 from prumo.supervise.child import end
 from prumo.supervise.parent_death import dies_with_parent
+from prumo_serve.server.boundary import BOOT_ID_HEADER
 from prumo_serve.server.log import log_event, set_up_log
 from prumo_serve.server.refusal import (
     headers_too_large,
@@ -37,7 +38,7 @@ from prumo_serve.server.refusal import (
 from prumo_serve.server.stacks import address_of, listening_socket, report_address
 
 if TYPE_CHECKING:
-    from prumo_serve.server.settings import Limits, Settings
+    from prumo_serve.server.settings import Settings
 
 DRAIN_SECONDS = 20
 """For the requests under way, of the 30 s that platforms leave to a server that is to end."""
@@ -218,7 +219,7 @@ def nginx_configuration(settings: Settings, folder: Path, address: str) -> str:
             f"server unix:{worker_socket(folder, index)} max_fails=0;"
             for index in range(settings.workers)
         ),
-        refusals=_indented(_refusals(limits)),
+        refusals=_indented(_refusals(settings)),
         body_bytes=limits.body_bytes,
         body_seconds=ceil(limits.body_seconds),
         header_seconds=ceil(limits.header_seconds),
@@ -233,8 +234,9 @@ def worker_socket(folder: Path, index: int) -> Path:
     return folder / f"worker-{index}.sock"
 
 
-def _refusals(limits: Limits) -> Iterator[str]:
+def _refusals(settings: Settings) -> Iterator[str]:
     """What NGINX refuses by itself, in the form of all other errors."""
+    limits = settings.limits
     by_code = {
         "400 405 414 501": malformed("the request is not HTTP as this server speaks it"),
         "413": too_large(f"the body is larger than {limits.body_bytes} bytes"),
@@ -251,6 +253,7 @@ def _refusals(limits: Limits) -> Iterator[str]:
         for name, value in refusal.headers.items():
             yield f"    add_header {name} {value} always;"
         yield f"    add_header {_ECHO} $http_{_ECHO.lower().replace('-', '_')} always;"
+        yield f"    add_header {BOOT_ID_HEADER} {settings.boot_id} always;"
         yield f"    return {refusal.status.value} '{json.dumps(refusal.document)}';"
         yield "}"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -39,6 +40,7 @@ class RequestQueue:
         self._calls: deque[Call] = deque()
         self._ready: deque[Job] = deque()
         self._is_closed = False
+        self._taken_batches = 0
         self.waiting_images = 0
         """Those that were accepted and are not being computed yet."""
 
@@ -86,6 +88,20 @@ class RequestQueue:
                     return None
                 self._changed.wait(self._remaining_wait_seconds() if self._ready else None)
 
+    @contextmanager
+    def computing(self) -> Iterator[bool]:
+        """While a taken batch is computed; whether it is alone: no other is, no image waits.
+
+        Every batch that is taken must be computed, even if nothing is left to do for it.
+        """
+        with self._changed:
+            is_alone = self._taken_batches == 1 and self.waiting_images <= 0
+        try:
+            yield is_alone
+        finally:
+            with self._changed:
+                self._taken_batches -= 1
+
     def close(self) -> None:
         """Let the threads end once nothing is left to do."""
         with self._changed:
@@ -110,10 +126,14 @@ class RequestQueue:
         return self._max_wait_seconds - (perf_counter() - self._ready[0].waits_since)
 
     def _batch(self) -> list[Job]:
-        """A fair share of what is ready, so that no worker goes without."""
-        share = -(-len(self._ready) // self._workers)
+        """Half a fair share of what is ready: no worker goes without, now or after this batch.
+
+        Those who ask again as soon as they are answered would else leave all workers idle at once.
+        """
+        share = -(-len(self._ready) // (2 * self._workers))
         batch = [self._ready.popleft() for _ in range(min(share, self._max_batch))]
         self.waiting_images -= len(batch)
+        self._taken_batches += 1
         return batch
 
 
@@ -130,6 +150,8 @@ class Outcome:
     predict_seconds: float
     batch_size: int
     """Images that were computed together; 0 where none was."""
+    threads: int = 0
+    """That computed them."""
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,6 @@ from prumo_serve.server.log import log_event, log_progress
 from prumo_serve.server.refusal import not_ready
 
 if TYPE_CHECKING:
-    from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.server.engine import Engine
     from prumo_serve.server.metrics import Metrics
@@ -159,20 +158,21 @@ class Service:
         self._watch = watch
         self._model = ModelHolder(served, self.settings)
         self._engine = Engine(self._model, self.settings, self._count_image)
-        self._report_ready(served.manifest)
+        self._report_ready(served)
 
     def _count_image(self, outcome: Outcome) -> None:
         # Not made in the thread that loads: the first request may make it at the same time.
         self.metrics.count_image(outcome)
 
-    def _report_ready(self, manifest: Manifest) -> None:
+    def _report_ready(self, model: ServedModel) -> None:
         seconds = monotonic() - self._began
-        runtime = self.settings.runtime or manifest.network.runtime
-        settings = self.settings
+        manifest, settings = model.manifest, self.settings
+        runtime = settings.runtime or manifest.network.runtime
+        lone = f" ({model.threads} for a lone request)" if model.crowd is not None else ""
         log_event(
             f"ready after {seconds:.2f} s: {manifest.name} {manifest.version} on {runtime} "
-            f"({manifest.network.precision}), {settings.workers} x {settings.threads} threads, "
-            f"batches up to {settings.max_batch}",
+            f"({manifest.network.precision}), {settings.workers} x {settings.threads} threads"
+            f"{lone}, batches up to {settings.max_batch}",
             {
                 "event": "ready",
                 "seconds": round(seconds, 3),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, TypeVar, get_args
@@ -16,13 +17,18 @@ from prumo.machine.cpu import usable_cores
 from prumo_serve.task import MOST_PIXELS
 
 if TYPE_CHECKING:
-    from prumo_serve.manifest import RuntimeName
+    from prumo_serve.choices import RuntimeName
 
 
+STACKS = {
+    "lean": "one process: a thread for each core, batches of what waits",
+    "nginx": "NGINX before Gunicorn, with a process for each core",
+}
 LogFormat = Literal["plain", "json"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
 MEBIBYTE = 1024**2
+_BOOT_ID_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,10 @@ class Settings:
     """That compute at the same time: threads of one process (lean), or processes (nginx)."""
     threads: int = 1
     """Of the runtime, for each worker."""
+    lone_threads: int = 0
+    """Of the runtime, for a batch while nothing else is to be computed; 0: as many as `threads`."""
+    may_spin: bool = False
+    """Whether those may wait by spinning: not where a quota would make them pay for it."""
     max_batch: int = 2
     max_wait_seconds: float = 0.0
     """That a batch which is not full waits for more."""
@@ -71,6 +81,8 @@ class Settings:
     limits: Limits = Limits()
     log_level: LogLevel = "info"
     log_format: LogFormat = "plain"
+    boot_id: str = field(default_factory=lambda: os.urandom(_BOOT_ID_BYTES).hex(), compare=False)
+    """Which start of the server answers; all of its workers have the same."""
 
     def to_json(self) -> str:
         """For another process of a stack, which reads it with `from_json`."""
@@ -135,9 +147,13 @@ def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
     model = flags.model or Path(environment.get("SM_MODEL_DIR") or CONTAINER_MODEL)
     in_container = flags.model is None or model == CONTAINER_MODEL
     # Together, workers and their threads fill the cores and no more.
-    cores = usable_cores(len(os.sched_getaffinity(0)), quota_cores())
+    affinity, quota = len(os.sched_getaffinity(0)), quota_cores()
+    cores = usable_cores(affinity, quota)
     workers = number(_WORKERS, 1, 1024, flags.workers, max(1, cores // (flags.threads or 1)))
     threads = flags.threads or max(1, cores // workers)
+    # A quota limits time, not cores: a lone request is over before a broken one is used up.
+    lone_threads = min(affinity, math.ceil(quota)) if quota is not None else cores
+    has_choice = flags.stack == "lean" and flags.threads is None
     body_mb = number(_BODY, 0.001, 4096, flags.max_body_mb, Limits.body_bytes / MEBIBYTE)
     body_bytes = int(body_mb * MEBIBYTE)
     timeout = number(_TIMEOUT, 0.001, 86_400, flags.timeout_seconds, Limits.timeout_seconds)
@@ -148,6 +164,8 @@ def given_settings(flags: Flags, environment: Mapping[str, str]) -> Settings:
         stack=flags.stack,
         workers=workers,
         threads=threads,
+        lone_threads=max(threads, lone_threads) if has_choice else threads,
+        may_spin=quota is None or quota >= affinity,
         max_batch=flags.max_batch or _BATCH_IMAGES_PER_THREAD * threads,
         max_wait_seconds=flags.max_wait_ms / 1000,
         runtime=flags.runtime,

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from prumo_serve.server.http_server import DrainingServer
     from prumo_serve.server.settings import Settings
 
-STACKS = {
-    "lean": "one process: a thread for each core, batches of what waits",
-    "nginx": "NGINX before Gunicorn, with a process for each core",
-}
 _BACKLOG = 2048
 # Written out here: what knows them imports pydantic, for which the start of a server cannot wait.
 _ARCHIVE_ENDINGS = (".tar.gz", ".tgz")
