@@ -21,6 +21,8 @@ from pydantic import (
 )
 
 from prumo.errors import InputError
+from prumo_serve import choices
+from prumo_serve.choices import Fit, Layout, Precision, RuntimeName
 from prumo_serve.runtimes import runtime_named
 from prumo_serve.task import task_named
 
@@ -31,10 +33,6 @@ HEAT_MAP_TENSOR = "heat_map"
 """What the small network beside a network calls the map that it makes."""
 FORMAT = 1
 
-RuntimeName = str
-"""Of a plug-in in the group `prumo.runtimes`."""
-Layout = Literal["NHWC", "NCHW"]
-Precision = Literal["fp32", "fp16", "bf16", "int8", "int8-dynamic"]
 
 _Number = Annotated[float, Field(allow_inf_nan=False)]
 _Divisor = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -74,7 +72,7 @@ class ImagePreprocessing(PreprocessingSettings):
     """Any image is resized, whatever it shows."""
 
     kind: Literal["image"] = "image"
-    fit: Literal["stretch", "crop", "pad"] = "stretch"
+    fit: Fit = "stretch"
     """To the network's size: stretched, or its middle cut out, or black beside it."""
     interpolation: Literal["bilinear", "area", "cubic", "nearest"] = "bilinear"
 
@@ -222,20 +220,9 @@ class Manifest(_Part):
         return self
 
 
-INSIDE = "inside"
-
 NORMALIZATIONS: MappingProxyType[str, Normalization | None] = MappingProxyType(
     {
-        INSIDE: None,
-        "0..255": None,
-        "0..1": Normalization(scale=(255.0, 255.0, 255.0)),
-        "-1..1": Normalization(offset=(127.5, 127.5, 127.5), scale=(127.5, 127.5, 127.5)),
-        # Mean and standard deviation of ImageNet's channels, as torchvision documents them.
-        "imagenet": Normalization(
-            offset=(0.485 * 255, 0.456 * 255, 0.406 * 255),
-            scale=(0.229 * 255, 0.224 * 255, 0.225 * 255),
-        ),
-        # ImageNet's mean, blue first: Caffe's model zoo, and Keras for VGG and ResNet.
-        "caffe": Normalization(offset=(103.939, 116.779, 123.68), channels="bgr"),
+        name: None if fields is None else Normalization.model_validate(fields)
+        for name, fields in choices.NORMALIZATIONS.items()
     }
 )

@@ -18,11 +18,12 @@ from PIL import Image
 from prumo.errors import InputError
 from prumo.progress import Silent
 from prumo_retina.fundus.preparation import Verdict
+from prumo_serve.choices import Pace
 from prumo_serve.commands.model.variants import compare_command
 from prumo_serve.compare.comparison import Pairing, Variant, compare, paired
 from prumo_serve.compare.quality import ImageRequest, Judged, Truth, quality
 from prumo_serve.compare.report import comparison_document, sentences
-from prumo_serve.compare.timing import Pace, Subject, SubjectError
+from prumo_serve.compare.timing import Subject, SubjectError
 from prumo_serve.estimates import rate
 from prumo_serve.manifest import SEEN_FILE
 from prumo_serve.package import open_package, write_package

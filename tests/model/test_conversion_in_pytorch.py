@@ -20,8 +20,8 @@ from support.framework_process import run_script
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from prumo_serve.choices import RuntimeName
     from prumo_serve.convert.agreement import ConvertedNetwork
-    from prumo_serve.manifest import RuntimeName
 
 pytestmark = pytest.mark.torch
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from prumo.errors import InputError
+from prumo.errors import InputError, UnavailableError
 from prumo.progress import Silent
 from prumo_retina.task import FundusPreprocessing
 from prumo_serve.manifest import OperatingPoint
@@ -303,6 +304,17 @@ def test_an_examination_finds_a_manifest_that_does_not_fit(
 
     assert (last.subject, last.passed) == (subject, False)
     assert words in last.told
+
+
+def test_what_is_not_installed_is_no_fault_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = tmp_path / "content"
+    write_package(content, write_colour_package(content), tmp_path / "model")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+
+    with pytest.raises(UnavailableError, match=r"pip install 'prumo\[model\]'"):
+        examined(open_package(tmp_path / "model"))
 
 
 def test_an_examination_finds_heat_maps_that_are_none(tmp_path: Path) -> None:

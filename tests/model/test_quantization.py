@@ -36,7 +36,7 @@ from support.model_packages import ColourNetwork, write_colour_package
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prumo_serve.manifest import Precision
+    from prumo_serve.choices import Precision
 
 PRECISIONS: tuple[Precision, ...] = ("fp16", "int8", "int8-dynamic")
 
@@ -90,6 +90,23 @@ def test_smaller_numbers_make_smaller_files(networks: dict[str, Path]) -> None:
     assert sizes["fp16"] < 0.65 * sizes["fp32"]
     assert sizes["int8"] < 0.7 * sizes["fp32"]
     assert sizes["int8-dynamic"] < 0.7 * sizes["fp32"]
+
+
+def test_nodes_without_names_are_quantized_like_others(
+    networks: dict[str, Path], tmp_path: Path
+) -> None:
+    model = onnx.load(networks["fp32"])
+    for node in model.graph.node:
+        node.name = ""
+    onnx.save(model, tmp_path / "fp32.onnx")
+    images = coloured_images(10, seed=1)
+    quantize_onnx(tmp_path / "fp32.onnx", tmp_path / "int8.onnx", "int8", INPUT, images)
+
+    named, unnamed = (
+        [node.op_type for node in onnx.load(path).graph.node]
+        for path in (networks["int8"], tmp_path / "int8.onnx")
+    )
+    assert unnamed.count("QuantizeLinear") == named.count("QuantizeLinear") > 0
 
 
 def test_static_int8_scores_have_the_mean_of_the_original(networks: dict[str, Path]) -> None:

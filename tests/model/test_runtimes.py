@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import FrameworkPython
-    from prumo_serve.manifest import RuntimeName
+    from prumo_serve.choices import RuntimeName
 
     NetworkFiles = Callable[[RuntimeName], Path]
 

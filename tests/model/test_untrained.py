@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,12 +55,28 @@ def test_a_network_is_packaged_with_a_card_that_says_it_is_untrained(
     assert "what it answers\nmeans nothing" in (tmp_path / "m" / "card.md").read_text()
 
 
+@pytest.mark.slow
+def test_a_network_is_packaged_in_eight_bits_without_anybodys_images(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    for precision in ("fp32", "int8"):
+        words = ("rede1", "--precision", precision, "--out", precision)
+        made = prumo_here("model", "untrained", *words)
+        assert made.returncode == 0, made.stderr
+
+    large, small = ((tmp_path / name / "network.onnx").stat().st_size for name in ("fp32", "int8"))
+    manifest = json.loads((tmp_path / "int8" / "manifest.json").read_text())
+    assert small < 0.4 * large
+    assert manifest["network"]["precision"] == "int8"
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("rede9",), "no network 'rede9': did you mean 'rede2'"),
         (("lenet5",), "takes images without colours"),
         (("alexnet", "--size", "8"), "does not fit"),
+        (("rede1", "--precision", "int3"), "'int3' is not one of"),
     ],
 )
 def test_what_cannot_be_packaged_is_refused(

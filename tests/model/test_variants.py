@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Prumo
-    from prumo_serve.manifest import Precision
+    from prumo_serve.choices import Precision
     from prumo_serve.package import Package
 
 LARGEST_DIFFERENCE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 1e-1}

@@ -17,6 +17,8 @@ from support.worker_process import run_worker, task
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from support.worker_process import WorkerRun
+
 LENET: dict[str, Any] = {
     "framework": "pytorch",
     "network": "lenet5",
@@ -26,16 +28,25 @@ LENET: dict[str, Any] = {
 }
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("proof")
+
+
+@pytest.fixture(scope="module")
+def run(pytorch_python: Path, folder: Path) -> WorkerRun:
+    return run_worker(str(pytorch_python), task(folder, LENET, kind="check"))
+
+
 @pytest.mark.torch
-def test_a_proof_tells_what_numpy_computes_too(pytorch_python: Path, tmp_path: Path) -> None:
-    run = run_worker(str(pytorch_python), task(tmp_path, LENET, kind="check"))
+def test_a_proof_tells_what_numpy_computes_too(run: WorkerRun, folder: Path) -> None:
     assert run.exit_code == 0, run.log
     assert [event["event"] for event in run.events] == ["started", "proof", "finished"]
     proof = run.only("proof")
     net = network("lenet5", 28, 1, 10)
     images, labels = proof_batch(Question(**LENET), "NCHW")
     expected = reference_network.scores(net, initial_weights(net, seed=1), images)
-    scores = np.load(tmp_path / proof["scores"])
+    scores = np.load(folder / proof["scores"])
     np.testing.assert_allclose(scores, expected, atol=1e-5 * np.abs(expected).max())
     assert proof["parameters"] == net.parameters
     assert proof["loss"] == pytest.approx(reference_network.cross_entropy(expected, labels))
@@ -47,14 +58,14 @@ def test_a_proof_tells_what_numpy_computes_too(pytorch_python: Path, tmp_path: P
 
 @pytest.mark.torch
 def test_what_goes_in_has_a_digest_that_changes_with_the_seed(
-    pytorch_python: Path, tmp_path: Path
+    run: WorkerRun, pytorch_python: Path, tmp_path: Path
 ) -> None:
-    digests = []
-    for place, seed in enumerate((1, 1, 2)):
-        folder = tmp_path / str(place)
+    digests = [run.only("proof")["inputs"]]
+    for seed in (1, 2):
+        folder = tmp_path / str(seed)
         folder.mkdir()
-        run = run_worker(str(pytorch_python), task(folder, {**LENET, "seed": seed}, kind="check"))
-        digests.append(run.only("proof")["inputs"])
+        again = run_worker(str(pytorch_python), task(folder, {**LENET, "seed": seed}, kind="check"))
+        digests.append(again.only("proof")["inputs"])
     assert digests[0] == digests[1] != digests[2]
 
 

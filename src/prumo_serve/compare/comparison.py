@@ -16,7 +16,7 @@ from prumo.errors import DataError, InputError
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_serve.compare.quality import quality, seen_counts
-from prumo_serve.compare.timing import Pace, started_subjects, timings
+from prumo_serve.compare.timing import started_subjects, timings
 from prumo_serve.estimates import rate
 from prumo_serve.image_folder import find_images, network_images
 from prumo_serve.package import open_or_package
@@ -25,6 +25,7 @@ from prumo_serve.task import JUDGED, task_named
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.statistics.interval import Ratio
+    from prumo_serve.choices import Pace
     from prumo_serve.compare.quality import ImageRequest, Judged, LabelledImages, Quality
     from prumo_serve.compare.timing import Subject, Timing
     from prumo_serve.estimates import Estimate

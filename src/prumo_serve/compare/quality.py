@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prumo.errors import DataError, InputError
+from prumo_serve.choices import ALL
 from prumo_serve.estimates import area_under_curve, rate
 from prumo_serve.image_folder import ImageFolder, find_images
 from prumo_serve.source import FORMATS
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _IMAGE_COLUMNS = ("image", "file", "filename", "name", "path")
 _LABEL_COLUMNS = ("label", "class")
 
-ALL = "all"
 NO_LABEL = "without a label"
 DUPLICATE = "duplicates of others"
 

@@ -24,6 +24,7 @@ from prumo.supervise.child import end
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.statistics.interval import Interval, Ratio
+    from prumo_serve.choices import Pace
     from prumo_serve.compare.comparison import Variant
     from prumo_serve.manifest import Input
 
@@ -202,18 +203,6 @@ def _bytes(pid: int, key: str) -> int:
 
 class SubjectError(PrumoError):
     """A variant could not be measured, with the reason."""
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How variants are measured."""
-
-    rounds: int = 10
-    starts: int = 3
-    threads: int = 1
-    """That a runtime computes one answer with."""
-    callers: int = 1
-    """That ask at once where images per second are measured."""
 
 
 @dataclass(frozen=True)

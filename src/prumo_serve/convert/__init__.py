@@ -37,7 +37,7 @@ from prumo_serve.source.pytorch_export import write_harmless
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.run.journal import Event
-    from prumo_serve.manifest import Layout, Precision, RuntimeName
+    from prumo_serve.choices import Layout, Precision, RuntimeName
 
 
 KIND = "model_conversion"

@@ -19,7 +19,8 @@ from prumo_serve.task import JUDGED, task_named
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
-    from prumo_serve.manifest import Manifest, Precision, RuntimeName
+    from prumo_serve.choices import Precision, RuntimeName
+    from prumo_serve.manifest import Manifest
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
     from prumo_serve.task import Answer

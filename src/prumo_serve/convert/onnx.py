@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
     from prumo.progress import Progress
+    from prumo_serve.choices import Precision
     from prumo_serve.convert import Conversion
-    from prumo_serve.manifest import Precision
     from prumo_serve.package import Package
 
 _ONNX_FILE = NETWORK_FILES["onnxruntime"]

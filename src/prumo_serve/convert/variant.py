@@ -13,6 +13,7 @@ import numpy as np
 
 from prumo.errors import InputError, UnavailableError
 from prumo.version import __version__
+from prumo_serve.choices import PRECISIONS
 from prumo_serve.convert import Conversion, converted, require_way
 from prumo_serve.convert.agreement import (
     NETWORK_FILES,
@@ -36,19 +37,13 @@ from prumo_serve.source import recognized
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
+    from prumo_serve.choices import Precision, RuntimeName
     from prumo_serve.convert.agreement import Agreement, ConvertedNetwork, Difference, Draft
-    from prumo_serve.manifest import Manifest, NetworkFile, Precision, RuntimeName
+    from prumo_serve.manifest import Manifest, NetworkFile
     from prumo_serve.quantize.calibration import CalibrationImages
     from prumo_serve.source import Source
 
 
-PRECISIONS: dict[RuntimeName, tuple[Precision, ...]] = {
-    "onnxruntime": ("fp32", "fp16", "int8", "int8-dynamic"),
-    "openvino": ("fp32", "fp16", "bf16", "int8"),
-    "litert": ("fp32", "fp16", "int8", "int8-dynamic"),
-    "tensorflow": ("fp32",),
-    "pytorch": ("fp32",),
-}
 _OF_ONNX: tuple[RuntimeName, ...] = ("onnxruntime", "openvino")
 _FORMATS: dict[RuntimeName, str] = {"tensorflow": "saved_model", "pytorch": "pytorch"}
 """What a network of a package is, if a framework can open it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prumo.errors import InputError, PrumoError
+from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.quantity import Quantity
 from prumo_serve.classification import probabilities_of
 from prumo_serve.preprocessing import TensorForm
@@ -20,7 +20,8 @@ from prumo_serve.source.onnx_file import checked_model, format_versions
 from prumo_serve.task import preprocessing, task_named
 
 if TYPE_CHECKING:
-    from prumo_serve.manifest import Input, Output, Precision
+    from prumo_serve.choices import Precision
+    from prumo_serve.manifest import Input, Output
     from prumo_serve.package import Package
     from prumo_serve.runtimes import LoadedNetwork
 
@@ -48,13 +49,19 @@ class Finding:
 
 
 def examined(package: Package) -> tuple[Finding, ...]:
-    """Everything that was checked of an opened package, up to where it cannot go on."""
+    """Everything that was checked of an opened package, up to where it cannot go on.
+
+    Raises:
+        UnavailableError: A check needs what is not installed here, which is no fault of the model.
+    """
     manifest = package.manifest
     files = f"{len(manifest.files)} files as packed, version {manifest.version}"
     findings = [Finding("files", passed=True, told=files)]
     for subject, check in _checks(package):
         try:
             findings.append(Finding(subject, passed=True, told=check()))
+        except UnavailableError:
+            raise
         except PrumoError as error:
             findings.append(Finding(subject, passed=False, told=str(error)))
             break

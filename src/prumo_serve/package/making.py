@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from prumo.cache import discard, made_folder
 from prumo.errors import InputError, did_you_mean
@@ -53,11 +53,10 @@ from prumo_serve.task import task_named
 if TYPE_CHECKING:
     from prumo.progress import Progress
     from prumo.report.language import Language
-    from prumo_serve.manifest import Layout, RuntimeName
+    from prumo_serve.choices import Fit, Layout, RuntimeName
 
 
 ONNX_FILE = "network.onnx"
-Fit = Literal["stretch", "crop", "pad"]
 
 
 class MissingSettingsError(InputError):

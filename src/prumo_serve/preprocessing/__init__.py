@@ -31,7 +31,9 @@ class TensorForm:
             pixels = pixels[..., ::-1]
         if self._is_shifted:
             rows = pixels.reshape(len(pixels), -1)
-            pixels = ((rows - self._offset) / self._scale).reshape(pixels.shape)
+            # One array of floats, not two: they are larger than what a core keeps at hand.
+            tensor = rows - self._offset
+            pixels = np.divide(tensor, self._scale, out=tensor).reshape(pixels.shape)
         if self._is_channels_first:
             pixels = pixels.transpose(2, 0, 1)
         if self._dtype == np.uint8:

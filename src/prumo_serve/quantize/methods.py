@@ -136,7 +136,22 @@ def _folded(network: Path) -> Iterator[tuple[Path, onnx.GraphProto]]:
         folded = Path(scratch) / "folded.onnx"
         # Shapes by symbols are for language models and would need a package more.
         quant_pre_process(network, folded, skip_symbolic_shape=True)
+        _name_nodes(folded)
         yield folded, onnx.load(folded, load_external_data=False).graph
+
+
+def _name_nodes(network: Path) -> None:
+    """Give every node a name of its own: by it, some are left out and others put right.
+
+    ONNX leaves names open, and one that several nodes share would stand for all of them.
+    """
+    model = onnx.load(network)
+    names = [node.name for node in model.graph.node]
+    if len(set(names)) == len(names) and "" not in names:
+        return
+    for place, node in enumerate(model.graph.node):
+        node.name = f"{node.op_type} {place}"
+    onnx.save(model, network)
 
 
 def outer_nodes(nodes: Iterable[onnx.NodeProto]) -> list[str]:

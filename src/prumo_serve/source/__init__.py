@@ -11,9 +11,9 @@ from prumo.errors import InputError
 from prumo.files import file_sha256
 
 if TYPE_CHECKING:
+    from prumo_serve.choices import Layout
     from prumo_serve.manifest import (
         HeatMap,
-        Layout,
         NetworkFile,
         OperatingPoint,
         PreprocessingSettings,

@@ -15,7 +15,7 @@ from prumo_serve.source import NetworkInterface, Source, agreed_side, file_sourc
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-    from prumo_serve.manifest import Layout, Precision
+    from prumo_serve.choices import Layout, Precision
 
 
 _MAX_BYTES = 2 * 1024**3

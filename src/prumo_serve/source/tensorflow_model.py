@@ -15,7 +15,7 @@ from typing import Any
 from prumo.errors import InputError
 from prumo.files import file_sha256
 from prumo.protobuf import messages
-from prumo_serve.manifest import INSIDE
+from prumo_serve.choices import INSIDE
 from prumo_serve.source import ModelMetadata, Source, file_source, objects_in
 
 _CONFIGURATION = "config.json"

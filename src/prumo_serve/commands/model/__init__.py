@@ -28,7 +28,8 @@ MODULES = {
 EPILOG = """\b
 Example:
   prumo model package model --out model.tar.gz
-  prumo model convert model.tar.gz --precision int8 --calibration photographs --out int8.tar.gz
+  prumo model convert model.tar.gz --precision int8 \\
+    --calibration photographs --out int8.tar.gz
   prumo model compare model.tar.gz int8.tar.gz --images labelled
   prumo serve int8.tar.gz
 """
@@ -37,13 +38,13 @@ Example:
 class ModelGroup(LazyGroup):
     """Says which extra a command needs that cannot be imported."""
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import one command's file."""
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command."""
         try:
-            return super().get_command(ctx, cmd_name)
+            return super().invoke(ctx)
         except ModuleNotFoundError as error:
             raise UnavailableError(
-                f"prumo model {cmd_name} needs {error.name}: install it with "
+                f"prumo model {ctx.invoked_subcommand} needs {error.name}: install it with "
                 "pip install 'prumo[model]'"
             ) from error
 

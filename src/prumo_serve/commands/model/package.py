@@ -9,28 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.options import language_option
 from prumo.exit_codes import ExitCode
 from prumo.plugins import RUNTIMES, TASKS
-from prumo_serve.manifest import NORMALIZATIONS, Layout
-from prumo_serve.package import open_package
-from prumo_serve.package.check import examined, package_document, shown_rows
-from prumo_serve.package.making import Fit, PackageRequest, given_card, given_labels, make_package
+from prumo_serve.choices import NORMALIZATIONS, Fit, Layout
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from prumo.report.language import Language
 
 
 _PACKAGE_EPILOG = """\b
 Examples:
   prumo model package model --out model.tar.gz
-  prumo model package mobilenet.keras --out model.tar.gz --labels cat,dog --normalization -1..1
-  prumo model package network.onnx --out folder --task grade --normalization 0..1 --point own=0.4
+  prumo model package mobilenet.keras --out model.tar.gz --labels cat,dog \\
+    --normalization -1..1
+  prumo model package network.onnx --out folder --task grade \\
+    --normalization 0..1 --point own=0.4
 """
+
+
+def _labels(_context: click.Context, _option: click.Parameter, text: str) -> tuple[str, ...]:
+    from prumo_serve.package.making import given_labels
+
+    return given_labels(text)
+
+
+def _card(_context: click.Context, _option: click.Parameter, path: Path | None) -> str:
+    from prumo_serve.package.making import given_card
+
+    return given_card(path) if path else ""
 
 
 @click.command(epilog=_PACKAGE_EPILOG)
@@ -47,7 +58,7 @@ Examples:
     "--labels",
     default="",
     metavar="A,B,C|FILE",
-    callback=lambda _context, _option, text: given_labels(text),
+    callback=_labels,
     help="Its classes in the order of its outputs, or a file with one in each line.",
 )
 @click.option(
@@ -83,7 +94,7 @@ Examples:
 @click.option(
     "--card",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    callback=lambda _context, _option, path: given_card(path) if path else "",
+    callback=_card,
     help="A model card in Markdown.  [default: the model's own, or a short one]",
 )
 @click.option(
@@ -110,6 +121,8 @@ def package_command(
     are refused. The packaged network is compared with the original and asked once before anything
     is written, and the same model always gives the same bytes.
     """
+    from prumo_serve.package.making import PackageRequest, make_package
+
     request = PackageRequest(language_tag=language.tag, **options)
     with shown_progress() as progress:
         manifest = make_package(model, request, out, progress)
@@ -136,6 +149,11 @@ def show_command(package: Path, with_card: bool, as_json: bool) -> None:
     PACKAGE is an archive or a folder that `prumo model package` wrote. Every file's hash is
     compared with the manifest; the network is not loaded.
     """
+    from rich.text import Text
+
+    from prumo_serve.package import open_package
+    from prumo_serve.package.check import package_document, shown_rows
+
     with open_package(package) as opened:
         if as_json:
             print_json(package_document(opened))
@@ -161,6 +179,11 @@ def check_command(package: Path, as_json: bool) -> None:
     alone and beside another image; its heat maps too. It ends with 1 where the network does not do
     what the manifest says, and with 2 where the package cannot be opened at all.
     """
+    from rich.text import Text
+
+    from prumo_serve.package import open_package
+    from prumo_serve.package.check import examined
+
     with open_package(package) as opened:
         findings = examined(opened)
     passed = all(finding.passed for finding in findings)
@@ -176,6 +199,8 @@ def check_command(package: Path, as_json: bool) -> None:
 
 def _print_rows(rows: Sequence[tuple[Text, ...]]) -> None:
     """The last column is folded where it has to be, the others never."""
+    from rich.table import Table
+
     table = Table(box=None, show_header=False)
     for _ in rows[0][1:]:
         table.add_column(no_wrap=True)

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from prumo.cli.console import print_json, shown_progress, table_console
-from prumo.machine.cpu import read_cpu
-from prumo_serve.compare.comparison import compare
-from prumo_serve.compare.quality import ALL, ImageRequest
-from prumo_serve.compare.report import comparison_document, print_comparison
-from prumo_serve.compare.timing import Pace
-from prumo_serve.convert.variant import PRECISIONS, VariantRequest, make_variant
-from prumo_serve.manifest import Precision
+from prumo_serve.choices import ALL, PRECISIONS, Pace, Precision
 
 if TYPE_CHECKING:
     from prumo_serve.convert.variant import Variant
@@ -28,7 +22,8 @@ _TARGETS = {name.removesuffix("runtime"): name for name in PRECISIONS}
 _CONVERT_EPILOG = """\b
 Examples:
   prumo model convert model.tar.gz --to openvino --out openvino.tar.gz
-  prumo model convert model.tar.gz --precision int8 --calibration photographs --out int8.tar.gz
+  prumo model convert model.tar.gz --precision int8 \\
+    --calibration photographs --out int8.tar.gz
   prumo model convert model --to litert --precision fp16 --out litert.tar.gz
 """
 
@@ -86,6 +81,8 @@ def convert_command(model: Path, target: str, out: Path, as_json: bool, **option
     answer what the other answers is refused. `prumo model compare` shows what the lower precision
     costs.
     """
+    from prumo_serve.convert.variant import VariantRequest, make_variant
+
     request = VariantRequest(_TARGETS[target], **options)
     with shown_progress() as progress:
         variant = make_variant(model, request, out, progress)
@@ -121,8 +118,10 @@ def _document(variant: Variant, out: Path) -> dict[str, object]:
 _COMPARE_EPILOG = """\b
 Examples:
   prumo model compare model.tar.gz int8.tar.gz
-  prumo model compare model.tar.gz fp16.tar.gz int8.tar.gz --images photographs --labels labels.csv
-  prumo model compare model.tar.gz int8.tar.gz --images prepared --subset test --json
+  prumo model compare model.tar.gz fp16.tar.gz int8.tar.gz \\
+    --images photographs --labels labels.csv
+  prumo model compare model.tar.gz int8.tar.gz --images prepared \\
+    --subset test --json
 """
 
 
@@ -177,6 +176,11 @@ def compare_command(  # noqa: PLR0913 (one argument per option)
     reads them) or in folders named as the labels are; or it is one that the task's own tools
     prepared. Calibration images cannot judge a model: give others.
     """
+    from prumo.machine.cpu import read_cpu
+    from prumo_serve.compare.comparison import compare
+    from prumo_serve.compare.quality import ImageRequest
+    from prumo_serve.compare.report import comparison_document, print_comparison
+
     if images is None and (labels is not None or subset != ALL):
         raise click.UsageError("--labels and --subset say which answers are right: give --images.")
     request = None if images is None else ImageRequest(images, labels, subset)
