@@ -78,6 +78,29 @@ def import_image(name: str, files: Mapping[str, Path], entry_point: str = "") ->
         )
 
 
+def import_debian(name: str, folder: Path) -> None:
+    """The smallest Debian with Python as an image, for what is built on a base."""
+    mirror = os.environ.get("PRUMO_DEBIAN_MIRROR", "http://deb.debian.org/debian")
+    packages = "--include=python3"
+    subprocess.run(
+        ["debootstrap", "--variant=minbase", packages, "bookworm", str(folder), mirror],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    left_out = ["./dev", "./proc", "./sys", "./var/cache/apt/archives", "./var/lib/apt/lists"]
+    options = [f"--exclude={path}" for path in left_out]
+    with subprocess.Popen(
+        ["tar", "--create", "--directory", str(folder), *options, "."], stdout=subprocess.PIPE
+    ) as archive:
+        subprocess.run(
+            ["docker", "import", "-", name],
+            stdin=archive.stdout,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    shutil.rmtree(folder)
+
+
 def python_files(script: Path) -> dict[str, Path]:
     """A script at the root, with what it needs of this machine's Python, and a shell."""
     python, shell = image_python(), Path("/bin/sh")
