@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prumo_endpoint.exchange import Address
+    from prumo_endpoint.load.request_table import Row
 
 PORT = 8080
 PORT_VARIABLE = "SAGEMAKER_BIND_TO_PORT"
@@ -54,6 +55,8 @@ class TargetOptions:
     """After how long without a request an instance is stopped."""
     max_concurrency: int | None = None
     """The most instances at a time."""
+    region: str | None = None
+    """Of a cloud."""
 
 
 NO_OPTIONS = TargetOptions()
@@ -111,6 +114,21 @@ class Server:
     is_container: bool = False
     instances: Instances | None = None
     """For a server that starts on demand and stops when idle; None for all others."""
+    starts_on_demand: bool = False
+    """Whether it does so without telling of its instances, as in a cloud: the first answer of a
+    boot that nobody has seen before is a cold one."""
+    service_metrics: ServiceMetrics | None = None
+    """What the service measures by itself; None where it does not."""
+
+
+class ServiceMetrics(Protocol):
+    """What a service itself has measured of requests."""
+
+    def collect(self, rows: Sequence[Row], began: float, folder: Path) -> dict[str, float]:
+        """Metrics of the run whose requests these are; details go into files in its folder.
+
+        `began` is the time, in seconds since 1970, from which the rows count theirs.
+        """
 
 
 class ServerProcess(Protocol):
