@@ -1,0 +1,1 @@
+"""What answers cost at a traffic: serverless endpoints, instances and machines side by side."""
