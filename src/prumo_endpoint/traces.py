@@ -16,8 +16,6 @@ simulation holds the times of all calls. The format is recognised by its columns
 
 from __future__ import annotations
 
-import csv
-import io
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +27,14 @@ import numpy as np
 import polars as pl
 
 from prumo.errors import InputError
+from prumo_endpoint.trace_table import (
+    FIRST_LINE,
+    column_of,
+    header_of,
+    numbers_in,
+    tables_of,
+    times_in,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +44,6 @@ if TYPE_CHECKING:
 DAY_SECONDS = 86_400.0
 MINUTE_SECONDS = 60.0
 MINUTES_OF_DAY = 1440
-BLOCK_BYTES = 8 << 20
 DUE_COLUMN = "due_seconds"
 # The names that a column of arrival times may have, the first one found counts.
 TIME_COLUMNS = (
@@ -51,12 +56,9 @@ AZURE_2021 = {"app", "func", "end_timestamp", "duration"}
 AZURE_2019 = {"HashApp", "HashFunction", "1"}
 # Seconds since a start are below three years; what is above is a clock's time since 1970.
 CLOCK_FROM_SECONDS = 1e8
-CLOCK_UNTIL_SECONDS = 1e11
 # Eight bytes each: as many as a simulation can hold.
 MOST_CALLS = 50_000_000
 NAMES_SHOWN = 3
-# Of a file's rows, below the names of the columns.
-_FIRST_LINE = 2
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Trace:
         if not 0 < self.speed_up < float("inf"):
             raise InputError(f"a trace cannot be sped up {self.speed_up:g} times; give 60, say")
         files = _files(self.path)
-        columns = set(_header(files[0]))
+        columns = set(header_of(files[0]))
         if columns >= AZURE_2021:
             return _Azure2021(files, _Selection(files[0], self.function))
         if columns >= AZURE_2019:
@@ -146,13 +148,6 @@ class Trace:
                 "have columns app, func or HashApp, HashFunction"
             )
         return _Plain(files)
-
-
-def read_seconds(file: Path, columns: Sequence[str]) -> Times:
-    """A column of seconds: the first of these that a CSV file has, or its only one."""
-    column = _column(file, columns)
-    parts = [_numbers(table[column], file, line) for line, table in _tables(file, [column])]
-    return np.concatenate([np.empty(0), *parts])
 
 
 class _Source(ABC):
@@ -177,7 +172,7 @@ class _Plain(_Source):
             column = _time_column(file)
             for line, times in self._parts(file, column):
                 falls = np.flatnonzero(np.diff(times, prepend=last) < 0)
-                if falls.size and line + falls[0] == _FIRST_LINE:
+                if falls.size and line + falls[0] == FIRST_LINE:
                     raise InputError(f"{file}: begins before the file before it ends")
                 if falls.size:
                     raise InputError(
@@ -191,12 +186,12 @@ class _Plain(_Source):
     def _parts(file: Path, column: str) -> Iterator[tuple[int, Times]]:
         """The times of a file with the number of their first line; those of requests in order."""
         parts = (
-            (line, _times(table[column], file, line)) for line, table in _tables(file, [column])
+            (line, times_in(table[column], file, line)) for line, table in tables_of(file, [column])
         )
         if column != DUE_COLUMN or file.stat().st_size > LARGEST_SORTED_BYTES:
             yield from parts
         elif found := [times for _, times in parts]:
-            yield _FIRST_LINE, np.sort(np.concatenate(found))
+            yield FIRST_LINE, np.sort(np.concatenate(found))
 
 
 class _Azure2021(_Source):
@@ -207,9 +202,9 @@ class _Azure2021(_Source):
     def batches(self) -> Iterator[Times]:
         parts = [np.empty(0)]
         for file in self._files:
-            for line, table in _tables(file, sorted(AZURE_2021)):
-                end = _numbers(table["end_timestamp"], file, line)
-                duration = _numbers(table["duration"], file, line)
+            for line, table in tables_of(file, sorted(AZURE_2021)):
+                end = numbers_in(table["end_timestamp"], file, line)
+                duration = numbers_in(table["duration"], file, line)
                 # What began before the recording is counted at its beginning.
                 began = np.maximum(end - duration, 0.0)
                 parts.append(began[self._selection.rows(table["app"], table["func"])])
@@ -238,10 +233,10 @@ class _Azure2019(_Source):
 
     def _minute_counts(self, file: Path) -> NDArray[np.int64]:
         """The calls of every minute of a day, of all chosen functions."""
-        header = set(_header(file))
+        header = set(header_of(file))
         minutes = [name for name in map(str, range(1, MINUTES_OF_DAY + 1)) if name in header]
         totals = np.zeros(MINUTES_OF_DAY, dtype=np.int64)
-        for line, table in _tables(file, ["HashApp", "HashFunction", *minutes]):
+        for line, table in tables_of(file, ["HashApp", "HashFunction", *minutes]):
             cells = table.select(minutes)
             counts = cells.select(pl.all().str.strip_chars().cast(pl.UInt32, strict=False))
             if any(counts.null_count().row(0)):
@@ -301,101 +296,14 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _header(file: Path) -> list[str]:
-    try:
-        with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
-            columns = [name.strip() for name in next(csv.reader(lines), [])]
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from error
-    except csv.Error as error:
-        raise InputError(f"{file}:1: is not CSV: {error}") from error
-    if not any(columns):
-        raise InputError(f"{file}: is empty; the first line names the columns")
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise InputError(f"{file}:1: column '{twice}' is named twice")
-    return columns
-
-
 def _time_column(file: Path) -> str:
     try:
-        return _column(file, TIME_COLUMNS)
+        return column_of(file, TIME_COLUMNS)
     except InputError as error:
         raise InputError(
             f"{error}. Traces of Azure have app, func, end_timestamp, duration, or HashApp, "
             "HashFunction, 1 to 1440"
         ) from error
-
-
-def _column(file: Path, names: Sequence[str]) -> str:
-    columns = _header(file)
-    if any(map(_is_number, columns)):
-        raise InputError(f"{file}:1: the first line must name the columns, such as {names[0]}")
-    known = [name for name in names if name in columns]
-    if not known and len(columns) > 1:
-        raise InputError(
-            f"{file}:1: has none of the columns {', '.join(names)}, but {', '.join(columns[:6])}"
-        )
-    return known[0] if known else columns[0]
-
-
-def _tables(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, pl.DataFrame]]:
-    """The columns as text, a block of lines at a time, with the number of the first line."""
-    header = _header(file)
-    if missing := [name for name in columns if name not in header]:
-        raise InputError(f"{file}:1: has no column '{missing[0]}', as the files before have")
-    with file.open("rb") as lines:
-        lines.readline()
-        line = _FIRST_LINE
-        while block := lines.read(BLOCK_BYTES):
-            block += lines.readline()
-            text = block.rstrip() if len(block) < BLOCK_BYTES else block
-            if text.strip():
-                yield line, _table(text, header, columns, file, line)
-            line += block.count(b"\n")
-
-
-def _table(
-    text: bytes, header: Sequence[str], columns: Sequence[str], file: Path, line: int
-) -> pl.DataFrame:
-    try:
-        schema = dict.fromkeys(header, pl.String)
-        return pl.read_csv(io.BytesIO(text), has_header=False, schema=schema).select(columns)
-    except pl.exceptions.PolarsError as error:
-        rows = csv.reader(io.StringIO(text.decode("utf-8", "replace")))
-        for number, row in enumerate(rows, start=line):
-            if len(row) > len(header):
-                raise InputError(
-                    f"{file}:{number}: has {len(row)} cells where the header has {len(header)}"
-                ) from error
-        reason = str(error).partition("\n")[0]
-        raise InputError(f"{file}: is not CSV in UTF-8 after line {line}: {reason}") from error
-
-
-def _times(cells: pl.Series, file: Path, line: int) -> Times:
-    """Seconds, or timestamps as seconds since 1970; a block is of one kind."""
-    if _is_number(str(cells[0]).strip()):
-        return _numbers(cells, file, line)
-    times = cells.str.strip_chars().str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
-    seconds = (times.dt.timestamp("us") / 1e6).to_numpy()
-    _require(~np.isnan(seconds), cells, file, line, "give seconds, or 2026-11-14T12:00:00Z")
-    return np.asarray(seconds)
-
-
-def _numbers(cells: pl.Series, file: Path, line: int) -> Times:
-    numbers = cells.str.strip_chars().cast(pl.Float64, strict=False).to_numpy()
-    _require(np.isfinite(numbers), cells, file, line, "give seconds, such as 12.5")
-    _require(numbers >= 0, cells, file, line, "no time is before the start")
-    _require(numbers < CLOCK_UNTIL_SECONDS, cells, file, line, "give seconds, not milliseconds")
-    return np.asarray(numbers)
-
-
-def _require(
-    is_right: NDArray[np.bool_], cells: pl.Series, file: Path, line: int, hint: str
-) -> None:
-    if not is_right.all():
-        row = int(is_right.argmin())
-        raise InputError(f"{file}:{line + row}: {cells.name} is '{cells[row] or ''}'; {hint}")
 
 
 def _wrong_count(cells: pl.DataFrame, counts: pl.DataFrame, file: Path, line: int) -> InputError:
@@ -406,11 +314,3 @@ def _wrong_count(cells: pl.DataFrame, counts: pl.DataFrame, file: Path, line: in
     )
     cell = cells[minute][row] or ""
     return InputError(f"{file}:{line + row}: minute {minute} is '{cell}'; give a number of calls")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -99,12 +99,28 @@ def test_a_program_reads_everything_as_json(trace: Path, prumo_here: Prumo) -> N
     assert document["intervals"]["blocks"] == 10
     policies = {entry["policy"]: entry for entry in document["policies"]}
     assert "ping 3 min" in policies
-    assert "provisioned 1" not in policies
-    assert any("--provisioned-price" in remark for remark in document["remarks"])
+    assert document["prices"]["reserved_per_second"] == 0.00001
+    assert policies["provisioned 1"]["monthly_cost"]["value"] > 26.28
+    assert any("serverless-2gb-provisioned@us-east-1" in said for said in document["remarks"])
     never = policies["never"]
     assert never["avoided_share"]["value"] == 0.0
     assert never["cold_share"]["low"] < never["cold_share"]["value"]
     assert never["warm_instance_seconds"] > 0
+
+
+def test_a_missing_price_of_provisioned_concurrency_is_named(
+    trace: Path, prumo_here: Prumo
+) -> None:
+    asked = ["endpoint", "keep-warm", trace, *TIMES[:4], "--memory-gb", "3", "--json"]
+    document = json.loads(prumo_here(*asked).stdout)
+    given = json.loads(prumo_here(*asked, "--provisioned-price", "0.00002").stdout)
+
+    assert "provisioned 1" not in {entry["policy"] for entry in document["policies"]}
+    (said,) = (remark for remark in document["remarks"] if "left out" in remark)
+    assert "sagemaker/serverless-3gb-provisioned@us-east-1 is not known" in said
+    assert "--provisioned-price 0.00001 gives it, in USD per second" in said
+    assert "provisioned 1" in {entry["policy"] for entry in given["policies"]}
+    assert prumo_here(*asked, "--provisioned-price", "-1").returncode == 2
 
 
 def test_times_come_from_the_requests_of_a_results_folder(
@@ -191,7 +207,11 @@ def test_a_results_folder_without_finished_runs_of_requests_is_refused(
     assert "no finished run has a requests.csv" in done.stderr
 
 
-def test_the_shortest_idle_timeout_has_its_pings(trace: Path, prumo_here: Prumo) -> None:
+def test_the_shortest_idle_timeout_has_its_pings(tmp_path: Path, prumo_here: Prumo) -> None:
+    # A ping every second: minutes of calls instead of days.
+    trace = tmp_path / "minutes.csv"
+    pl.DataFrame({"arrival_seconds": [7.0 * call for call in range(60)]}).write_csv(trace)
+
     done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--idle-timeout", "1s", "--json")
 
     assert done.returncode == 0, done.stderr

@@ -47,7 +47,7 @@ def arrivals(seconds: Sequence[float], length_seconds: float = 0.0) -> Arrivals:
 GRIDS = st.sampled_from([1.0, 0.5, 0.013])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     calls=st.lists(st.integers(0, 400), min_size=1, max_size=60),
     pings=st.lists(st.integers(0, 400), max_size=12),

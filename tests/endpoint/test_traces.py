@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from prumo.errors import InputError
-from prumo_endpoint import traces
+from prumo_endpoint import trace_table, traces
 from prumo_endpoint.load.schedule import OpenLoop
 from prumo_endpoint.traces import Trace
 
@@ -209,7 +209,7 @@ def test_a_speed_that_no_clock_has_is_refused(speed_up: float, tmp_path: Path) -
 
 
 def test_lines_are_counted_across_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(trace_table, "BLOCK_BYTES", 64)
     lines = [*map(str, range(100)), "oops"]
     file = written(tmp_path, "seconds\n" + "\n".join(lines))
 
@@ -235,5 +235,5 @@ def test_ten_million_rows_pass_in_little_memory(tmp_path: Path) -> None:
     count = sum(len(batch) for batch in Trace(file).batches())
 
     assert count == 10_000_000
-    assert tracemalloc.get_traced_memory()[1] < 10 * traces.BLOCK_BYTES
+    assert tracemalloc.get_traced_memory()[1] < 10 * trace_table.BLOCK_BYTES
     tracemalloc.stop()

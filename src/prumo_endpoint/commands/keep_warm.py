@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import vl_convert
 
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import confidence_option, duration
-from prumo.money.billing import rate_of
-from prumo.money.catalog import load_catalog
-from prumo.money.price import Kind, Purchase
-from prumo.report.file import write_file
-from prumo_endpoint.keep_warm.fixed_hours import FixedHours
-from prumo_endpoint.keep_warm.forecaster import Forecaster
-from prumo_endpoint.keep_warm.hybrid_histogram import HybridHistogram
-from prumo_endpoint.keep_warm.ping import LEAST_PING_SECONDS, Ping
-from prumo_endpoint.keep_warm.policy import Policy, refresh_seconds
-from prumo_endpoint.keep_warm.provisioned import Provisioned
-from prumo_endpoint.keep_warm.report import pareto_figure, print_tournament, tournament_document
-from prumo_endpoint.keep_warm.times import AnswerTimes, measured_seconds, results_times
-from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
-from prumo_endpoint.traces import Trace
+
+if TYPE_CHECKING:
+    from prumo_endpoint.keep_warm.policy import Policy
+    from prumo_endpoint.keep_warm.times import AnswerTimes
 
 EPILOG = """\b
 Examples:
   prumo endpoint keep-warm calls.csv --cold 12.5 --warm 0.36 --memory-gb 2
-  prumo endpoint keep-warm invocations.csv --function c13acdc7 --results results/memory \\
-    --scenario C2 --memory-gb 2 --idle-timeout 10min --figure keep-warm.svg
+  prumo endpoint keep-warm invocations.csv --function c13acdc7 \\
+    --results results/memory --scenario C2 --memory-gb 2 \\
+    --idle-timeout 10min --figure keep-warm.svg
 """
 _HOURS = re.compile(r"(\d{1,2})-(\d{1,2})")
 _LAST_HOUR = 24
@@ -84,13 +75,13 @@ def hours(text: str) -> tuple[int, int]:
     "--provisioned-price",
     type=FiniteFloatRange(0),
     metavar="AMOUNT",
-    help="Of a provisioned instance per second. Without it, provisioned concurrency is left out.",
+    help="Of a provisioned instance per second, as 0.00001.  [default: the catalog's]",
 )
 @click.option(
     "--provisioned-work-price",
     type=FiniteFloatRange(0),
     metavar="AMOUNT",
-    help="Of work on a provisioned instance per second.  [default: as on demand]",
+    help="Of its work per second.  [default: the catalog's, or as on demand]",
 )
 @click.option(
     "--free-start",
@@ -172,12 +163,39 @@ def command(  # noqa: PLR0913 (one argument per option)
     hours, provisioned concurrency, the hybrid histogram (Shahrad et al. 2020), and a forecaster.
     A call that arrives while all instances are busy starts another one.
     """
+    import vl_convert
+
+    from prumo.money.billing import rate_of
+    from prumo.money.catalog import load_catalog, provisioned_names
+    from prumo.money.price import Kind, Purchase
+    from prumo.report.file import write_file
+    from prumo_endpoint.keep_warm.fixed_hours import FixedHours
+    from prumo_endpoint.keep_warm.forecaster import Forecaster
+    from prumo_endpoint.keep_warm.hybrid_histogram import HybridHistogram
+    from prumo_endpoint.keep_warm.ping import LEAST_PING_SECONDS, Ping
+    from prumo_endpoint.keep_warm.policy import refresh_seconds
+    from prumo_endpoint.keep_warm.provisioned import Provisioned
+    from prumo_endpoint.keep_warm.report import pareto_figure, print_tournament, tournament_document
+    from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
+    from prumo_endpoint.traces import Trace
+
     if figure is not None and figure.suffix not in {".svg", ".png"}:
         raise click.UsageError(f"--figure draws .svg or .png, and not '{figure.name}'.")
     name = price or f"sagemaker/serverless-{memory_gb}gb@us-east-1"
-    rate = rate_of(load_catalog().named(name), Purchase.ON_DEMAND)
+    catalog = load_catalog()
+    rate = rate_of(catalog.named(name), Purchase.ON_DEMAND)
     if rate.kind is not Kind.SERVERLESS:
         raise click.UsageError(f"{name} is no price of a serverless endpoint per second.")
+    remarks = [f"Price: {rate.price}, {rate.as_of}; data in and out is not counted."]
+    ready, work = (
+        rate_of(one, Purchase.ON_DEMAND) if one and one.currency == rate.currency else None
+        for one in catalog.provisioned(rate.price)
+    )
+    if provisioned_price is None and ready is not None:
+        provisioned_price = ready.cost(1.0, exact=True)
+        remarks.append(f"Provisioned concurrency: {ready.price}, {ready.as_of}.")
+    if provisioned_work_price is None and work is not None:
+        provisioned_work_price = work.cost(1.0, exact=True)
     endpoint = Endpoint(
         _times(cold, warm, results, scenario),
         Prices(
@@ -192,9 +210,11 @@ def command(  # noqa: PLR0913 (one argument per option)
     every = pings or (300.0, max(LEAST_PING_SECONDS, refresh_seconds(idle_timeout)))
     policies: list[Policy] = [Ping(seconds) for seconds in dict.fromkeys(every)]
     policies += [FixedHours(*part_of_day), HybridHistogram(), *map(Forecaster, _THRESHOLDS)]
-    remarks = [f"Price: {rate.price}, {rate.as_of}; data in and out is not counted."]
     if provisioned_price is None:
-        remarks.append("Provisioned concurrency is left out: give --provisioned-price.")
+        remarks.append(
+            f"Provisioned concurrency is left out: {provisioned_names(rate.price)[0]} is not "
+            f"known; --provisioned-price 0.00001 gives it, in {rate.currency} per second."
+        )
     else:
         policies += map(Provisioned, dict.fromkeys(instances))
     with shown_progress() as progress:
@@ -214,6 +234,8 @@ def command(  # noqa: PLR0913 (one argument per option)
 
 def _times(cold: str | None, warm: str | None, results: Path | None, scenario: str) -> AnswerTimes:
     """From the options, and where they say nothing from the results folder."""
+    from prumo_endpoint.keep_warm.times import AnswerTimes, measured_seconds, results_times
+
     if results is None:
         if cold is None or warm is None:
             raise click.UsageError("give --cold and --warm, or --results with both.")

@@ -17,8 +17,8 @@ import numpy as np
 from prumo.errors import InputError, did_you_mean
 from prumo.results.folder import ResultsFolder
 from prumo.results.record import Verdict
-from prumo_endpoint.load.request_table import REQUESTS_FILE, UNCOUNTED, read_requests
-from prumo_endpoint.traces import read_seconds
+from prumo_endpoint.load.request_table import NOT_COUNTED, REQUESTS_FILE, read_requests
+from prumo_endpoint.trace_table import read_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,7 @@ def results_times(folder: Path, scenario: str = "") -> AnswerTimes:
     found: dict[bool, list[float]] = {True: [], False: []}
     for file in files[scenario or scenarios[0]]:
         for row in _requests(file):
-            if row.is_answered and row.phase != UNCOUNTED and row.is_cold is not None:
+            if row.is_answered and row.phase not in NOT_COUNTED and row.is_cold is not None:
                 found[row.is_cold].append(row.latency_seconds)
     for kind, seconds in (("cold", found[True]), ("warm", found[False])):
         if not seconds:

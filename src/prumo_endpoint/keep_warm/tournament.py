@@ -198,8 +198,8 @@ def _ledger(calls: CallsAtOnce, outcome: PolicyOutcome, prices: Prices) -> _Ledg
         return np.bincount(block, amounts, count).astype(np.float64)
 
     cold_begins, cold_quantiles = seconds[outcome.cold_calls], calls.quantiles[outcome.cold_calls]
-    warm = _milliseconds(calls.times.warm)
-    cold = _milliseconds(calls.times.cold) if prices.bills_start else warm
+    warm = whole_milliseconds(calls.times.warm)
+    cold = whole_milliseconds(calls.times.cold) if prices.bills_start else warm
     work, reserved_work = _warm_work(calls, outcome, warm, count)
     # No answer of a reserved instance is cold.
     work += by_block(cold_begins, (cold - warm)[cold_quantiles])
@@ -250,7 +250,7 @@ def _block_count(length_seconds: float, idle_timeout_seconds: float) -> int:
     return min(MOST_BLOCKS_OF_SHORT_TRACE, max(1, int(length_seconds // shortest)))
 
 
-def _milliseconds(seconds: Numbers) -> Numbers:
+def whole_milliseconds(seconds: Numbers) -> Numbers:
     """Times as they are billed: whole milliseconds, a begun one too."""
     return np.asarray(np.ceil(np.round(1e3 * seconds, 6)) / 1e3)
 
