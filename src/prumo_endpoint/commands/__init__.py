@@ -8,12 +8,23 @@ from prumo.cli.group import LazyGroup, in_section
 
 COMMANDS = {
     "check": "Check whether a server, a command or a container image keeps SageMaker's rules.",
+    "clean": "Remove what a study left on SageMaker.",
+    "deploy": "Bring a packaged model up behind a SageMaker endpoint.",
+    "update": "Change an endpoint; back to the former version if the new one is not healthy.",
+    "list": "List deployments: what runs, and what it costs.",
+    "show": "Show one deployment and everything that exists for it.",
+    "invoke": "Ask a deployed endpoint.",
+    "destroy": "Remove a deployment, look for what is left, and write a certificate.",
+    "leftovers": "Look for anything that Prumo made in an account and nobody removed.",
     "keep-warm": "Compare ways to keep a serverless endpoint warm: cold answers against money.",
 }
+
+DEPLOYMENT_COMMANDS = ("deploy", "update", "show", "invoke", "destroy", "leftovers")
 
 EPILOG = """\b
 Example:
   prumo endpoint check http://localhost:8080
+  prumo endpoint deploy model.tar.gz --image lean:1 --memory 2048
   prumo endpoint keep-warm calls.csv --cold 12.5 --warm 0.36 --memory-gb 2
 """
 
@@ -23,8 +34,12 @@ Example:
     cls=LazyGroup,
     package="prumo_endpoint.commands",
     summaries=COMMANDS,
-    modules={"keep-warm": "keep_warm"},
+    modules={
+        "keep-warm": "keep_warm",
+        "list": "deploy:list_command",
+        **{name: f"deploy:{name}" for name in DEPLOYMENT_COMMANDS},
+    },
     epilog=EPILOG,
 )
 def command() -> None:
-    """Check where a model answers, and what it costs to keep it warm."""
+    """Deploy models, check where they answer, and remove them again."""

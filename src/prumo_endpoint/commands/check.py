@@ -11,10 +11,7 @@ import click
 from prumo.cli.console import print_json, shown_progress, table_console
 from prumo.cli.numbers import FiniteFloatRange
 from prumo.exit_codes import ExitCode
-from prumo_endpoint.bodies import drawn_body, read_body
-from prumo_endpoint.check import examination_document, examine, print_examination
 from prumo_endpoint.rule import KINDS, MB
-from prumo_endpoint.targets import TargetOptions, chosen_target
 
 LARGEST_PORT = 65535
 LARGEST_PAYLOAD_MB = 1024
@@ -23,9 +20,12 @@ EPILOG = """\b
 Examples:
   prumo endpoint check http://localhost:8080
   prumo endpoint check -- prumo serve model.tar.gz
-  prumo endpoint check my-image:1.0 --model model.tar.gz --kind serverless --memory-mb 2048
-  prumo endpoint check 'serverless://prumo serve model.tar.gz' --kind serverless --memory-mb 1024
-  prumo endpoint check http://localhost:8080 --body row.csv --content-type text/csv --json
+  prumo endpoint check my-image:1.0 --model model.tar.gz \\
+    --kind serverless --memory-mb 2048
+  prumo endpoint check 'serverless://prumo serve model.tar.gz' \\
+    --kind serverless --memory-mb 1024
+  prumo endpoint check http://localhost:8080 --body row.csv \\
+    --content-type text/csv --json
 """
 
 
@@ -132,6 +132,10 @@ def command(  # noqa: PLR0913 (one argument per option)
 
     Exit codes: 0 no rule is broken, 1 a rule is broken, 2 bad input.
     """
+    from prumo_endpoint.bodies import drawn_body, read_body
+    from prumo_endpoint.check import examination_document, examine, print_examination
+    from prumo_endpoint.targets import TargetOptions, chosen_target
+
     if content_type is not None and body_file is None:
         raise click.UsageError("--content-type is the type of a --body; give one.")
     limits = KINDS[kind]
