@@ -8,8 +8,10 @@ from benchmarks import (
     analysis,
     data_preparation,
     keep_warm,
+    load_generator,
     report_page,
     retina_preparation,
+    sagemaker_proxy,
     sampler_cost,
     serverless_front,
     startup,
@@ -28,11 +30,13 @@ if __name__ == "__main__":
                 sampler_cost.main(),
                 data_preparation.main(),
                 keep_warm.main(),
+                load_generator.main(),
                 retina_preparation.main(),
                 tfrecord.main(),
                 training_overhead.main(),
                 comparison.main(),
                 serverless_front.main(),
+                sagemaker_proxy.main(),
             ]
         )
     )

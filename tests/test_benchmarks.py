@@ -13,10 +13,12 @@ from benchmarks import (
     analysis,
     data_preparation,
     keep_warm,
+    load_generator,
     report_page,
     retina_fundus,
     retina_preparation,
     retina_quality,
+    sagemaker_proxy,
     serverless_front,
     tfrecord,
     training_overhead,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from prumo_retina.fundus.preparation import Method
+    from prumo_retina.fundus.choices import Method
 
 
 def test_a_median_below_the_limit_fails_though_its_interval_is_not(
@@ -129,6 +131,18 @@ def test_a_front_that_takes_too_much_of_a_request_fails(through: float, code: in
     assert serverless_front.judged([(3e-5, 9e-4)], working) == code
 
 
+def test_a_proxy_is_measured_against_the_server_behind_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sagemaker_proxy, "TURNS", 1)
+    monkeypatch.setattr(sagemaker_proxy, "REQUESTS", {0.0: 20, 0.05: 2})
+
+    sagemaker_proxy.main()
+
+    assert "the proxy to SageMaker adds" in capsys.readouterr().out
+    assert sagemaker_proxy.judged([(3e-5, 3e-4)], [(0.05, 0.06)]) == 1
+
+
 @pytest.mark.root
 def test_a_front_is_measured_against_the_server_behind_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -139,6 +153,40 @@ def test_a_front_is_measured_against_the_server_behind_it(
     serverless_front.main()
 
     assert "times as long as without it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("middle", "slow", "ours", "code"),
+    [
+        (1e-4, 9e-4, 2e-4, 0),
+        (3e-4, 9e-4, 2e-4, 1),
+        (1e-4, 2e-3, 2e-4, 1),
+        (1e-4, 9e-4, 4e-4, 1),
+    ],
+)
+def test_a_load_generator_that_is_late_or_adds_too_much_fails(
+    middle: float, slow: float, ours: float, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    higher = [load_generator.Load(4e3, 1e-4, 2e-3, is_held=True)]
+    loads = [load_generator.Load(2e3, middle, slow, is_held=True), *higher]
+
+    assert load_generator.judged(loads, {1: [(1e-4, ours), (1e-4, 9e-1), (1e-4, 1e-4)]}) == code
+    assert "it holds 4,000 requests/s" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("ci", "code"), [("true", 1), ("", 0)])
+def test_a_load_generator_is_measured_without_wrk(
+    ci: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(load_generator, "TURNS", 1)
+    monkeypatch.setattr(load_generator, "SECONDS", 0.05)
+    with load_generator.server_on_another_core() as address:
+        measured = load_generator.load(address, 200.0)
+
+    assert measured.lateness_p99_seconds >= measured.lateness_p50_seconds > 0
+    assert load_generator.judged([measured._replace(lateness_p99_seconds=1e-4)], {}) == code
+    assert "not compared" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -233,6 +281,7 @@ def test_a_benchmark_on_photographs_explains_itself_and_refuses_an_empty_folder(
     assert f"{tmp_path} holds no file that ends in" in said.err
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 @pytest.mark.usefixtures("pytorch_python")
 def test_preparing_data_leaves_the_cache_where_it_was(

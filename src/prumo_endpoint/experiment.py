@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +28,10 @@ from prumo_endpoint.exchange import HEALTHY, PING, exchange
 from prumo_endpoint.launcher import read_payloads
 from prumo_endpoint.load.calibration import calibrate
 from prumo_endpoint.load.generator import Generator
-from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
+from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures, ramp_phase
 from prumo_endpoint.load.sent import prepared_request
-from prumo_endpoint.scenarios import Load, ramp_phase, run_scenario
+from prumo_endpoint.sagemaker.account import BAD_CREDENTIALS
+from prumo_endpoint.scenarios import Load, run_scenario
 from prumo_endpoint.targets import TargetOptions, make_target, split_command
 from prumo_endpoint.workload import RequestsParameters
 from prumo_worker.journal import Journal
@@ -87,9 +88,14 @@ def experiment(
         progress.show("calibrating the load generator")
         calibration = calibrate(max(requests, key=len))
         sizes = [(name, len(body.content)) for name, body in payloads]
-        on_demand = server.instances is not None
+        on_demand = server.instances is not None or server.starts_on_demand
         with (
-            RequestTable(folder / REQUESTS_FILE, sizes, starts_on_demand=on_demand) as table,
+            RequestTable(
+                folder / REQUESTS_FILE,
+                sizes,
+                starts_on_demand=on_demand,
+                known_boots=task.get("known_boots", () if server.instances is not None else None),
+            ) as table,
             Generator(
                 server.address,
                 requests,
@@ -98,7 +104,7 @@ def experiment(
             ) as generator,
         ):
             stop = _failing(table.rows, parameters["stop_after_failures"])
-            began = time.perf_counter()
+            began, began_at = time.perf_counter(), time.time()
             load = Load(generator, table, server, parameters, progress, began, stop)
             further = run_scenario(load)
             table.write_all()
@@ -112,19 +118,34 @@ def experiment(
                 "boots": [asdict(boot) for boot in boots],
             },
         )
+        if server.service_metrics is not None:
+            further |= server.service_metrics.collect(table.rows, began_at, folder)
     rows = table.rows
     if further.get("highest_rate"):
         # Rates that were too high say nothing about the one that keeps the goal.
         phase = ramp_phase(further["highest_rate"])
         rows = [row for row in rows if row.phase == phase]
     metrics = figures(rows) | further
+    if parameters["model"] is not None:
+        metrics["model_bytes"] = _size_bytes(Path(parameters["model"]))
     metrics |= {f"generator_{name}": value for name, value in calibration.as_dict().items()}
     return metrics, _worthless(rows, metrics, parameters)
+
+
+def _size_bytes(model: Path) -> int:
+    files = [model] if model.is_file() else (each for each in model.rglob("*") if each.is_file())
+    return sum(each.stat().st_size for each in files)
 
 
 def _target(parameters: Mapping[str, Any]) -> Target:
     kind, address = parameters["target"], parameters.get("address")
     options = TargetOptions(memory_mb=parameters.get("memory_mb"))
+    if kind == "sagemaker":
+        options = TargetOptions(region=parameters.get("region"))
+    elif kind == "serverless":
+        is_trace = parameters["experiment"] == "trace"
+        speed = parameters["trace_speed"] if is_trace else 1.0
+        options = replace(options, idle_seconds=parameters["idle_timeout_seconds"] / speed)
     if address is not None:
         words = split_command(address) if kind == "process" else [address]
         return make_target(kind, words, options)
@@ -167,6 +188,11 @@ def _worthless(
     metrics: Mapping[str, float],
     parameters: Mapping[str, Any],
 ) -> tuple[Verdict, str] | None:
+    if without := sum(row.reason in BAD_CREDENTIALS for row in rows):
+        return Verdict.INVALID, (
+            f"the AWS credentials did not work for {without} of {len(rows)} requests; renew them "
+            "and run it again"
+        )
     if not metrics["inferences"]:
         if any(row.reason == OUT_OF_MEMORY for row in rows):
             return Verdict.OUT_OF_MEMORY, "every instance ran out of memory"

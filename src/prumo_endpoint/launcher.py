@@ -14,6 +14,7 @@ from prumo.errors import InputError, UnavailableError
 from prumo.results.folder import JOURNAL_FILE, TASK_FILE
 from prumo.run.worker import Launch
 from prumo.run.workloads import Launcher
+from prumo.study import Adaptive
 from prumo.study.scenario import level_text
 from prumo.version import __version__
 from prumo_endpoint.bodies import drawn_body, read_body
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from prumo.progress import Progress
+    from prumo.run.preflight import Preflight
     from prumo.study import Level, Run, Study
     from prumo_endpoint.bodies import Body
+    from prumo_endpoint.sagemaker.preflight import PlannedRun
+    from prumo_endpoint.sagemaker.session import Session
 
+SAGEMAKER = "sagemaker"
 UNTRAINED = "untrained:"
+FULL_PRECISION = "fp32"
 IMAGE_ENDINGS = frozenset({".jpg", ".jpeg", ".png"})
 
 
@@ -39,11 +45,12 @@ class RequestsLauncher(Launcher):
             raise TypeError(f"{study.name} is not a study of requests")
         if find_spec("httptools") is None:
             raise UnavailableError(
-                "requests are sent with httptools: install it with pip install 'prumo[serve]'"
+                "requests are sent with httptools: install it with pip install 'prumo[endpoint]'"
             )
         self._workload = study.workload
         self._folder = study.folder.absolute()
         self._payloads = payload_files(study, study.workload)
+        self._session: Session | None = None
 
     def prepare(self, runs: Sequence[Run]) -> None:
         """Make untrained models; refuse other models and traces that are not there."""
@@ -53,15 +60,53 @@ class RequestsLauncher(Launcher):
                 path = parameters.get(name)
                 if path is None or Path(path).exists():
                     continue
-                if Path(path).parent == untrained_folder():
-                    make_untrained(Path(path), self.progress)
-                else:
-                    section = "factors" if name in self.study.factors else "fixed"
+                section = "factors" if name in self.study.factors else "fixed"
+                if Path(path).parent != untrained_folder():
                     raise self.study.error((section, name), f"there is nothing at {path}")
+                try:
+                    make_untrained(Path(path), self.progress)
+                except InputError as error:
+                    raise self.study.error((section, name), str(error)) from error
+
+    def preflight(
+        self, runs: Sequence[Run], results: Path, max_cost_usd: float | None
+    ) -> Preflight | None:
+        """What runs on SageMaker need and cost; None where there are none."""
+        on_sagemaker = {
+            run.name: self._resolved(run.scenario.parameters)
+            for run in runs
+            if run.scenario.parameters["target"] == SAGEMAKER
+        }
+        if not on_sagemaker:
+            return None
+        # boto3 is large, and only these runs need it.
+        from prumo_endpoint.sagemaker.session import Session  # noqa: PLC0415
+
+        planned = {name: self._planned(parameters) for name, parameters in on_sagemaker.items()}
+        is_adaptive = isinstance(self.study.replications, Adaptive)
+        self._session = Session(
+            results, self.study.name, planned, self.progress, max_cost_usd, is_adaptive=is_adaptive
+        )
+        bodies = read_payloads(self._payloads, self._workload.content_type)
+        largest = max(len(body.content) for _, body in bodies)
+        regions = {self._region(parameters) for parameters in on_sagemaker.values()}
+        return self._session.preflight(regions, largest)
+
+    def close(self) -> None:
+        """Remove what was created for the runs."""
+        if self._session is not None:
+            self._session.close()
 
     def launch(self, run: Run, folder: Path) -> Launch:
         """Start the experiment of one run."""
         parameters = self._resolved(run.scenario.parameters)
+        known_boots: list[str] | None = None
+        if parameters["target"] == SAGEMAKER:
+            parameters["region"] = self._region(parameters)
+            if parameters.get("address") is None and self._session is not None:
+                planned = self._planned(parameters)
+                name = self._session.endpoint(run.name, planned, folder)
+                parameters["address"], known_boots = name, self._session.known_boots(name)
         parameters["seed"] = int(parameters["seed"]) + run.replication - 1
         task = {
             "run": run.name,
@@ -70,6 +115,7 @@ class RequestsLauncher(Launcher):
             "parameters": parameters,
             "payloads": [str(path) for path in self._payloads],
             "content_type": self._workload.content_type,
+            "known_boots": known_boots,
         }
         return Launch(
             command=[sys.executable, "-m", "prumo_endpoint.experiment", str(folder / TASK_FILE)],
@@ -77,6 +123,27 @@ class RequestsLauncher(Launcher):
             environment=os.environ,
             task=task,
         )
+
+    def _planned(self, parameters: Mapping[str, Any]) -> PlannedRun:
+        from prumo_endpoint.sagemaker.deployment import deployment_of  # noqa: PLC0415
+        from prumo_endpoint.sagemaker.preflight import (  # noqa: PLC0415
+            PlannedRun,
+            planned_seconds,
+        )
+
+        is_there = parameters.get("address") is not None
+        deployment = None if is_there else deployment_of(parameters, self._region(parameters))
+        return PlannedRun(deployment, *planned_seconds(parameters))
+
+    def _region(self, parameters: Mapping[str, Any]) -> str:
+        """The study's own, that of the machine's price, or that of AWS's configuration."""
+        from prumo_endpoint.sagemaker.account import Account  # noqa: PLC0415
+
+        label = str(parameters.get("machine") or parameters.get("environment"))
+        machine = self.study.machines.get(label)
+        price = machine.price if machine is not None and machine.price is not None else ""
+        named: str | None = parameters.get("region") or price.partition("@")[2] or None
+        return named or Account().region
 
     def _resolved(self, parameters: Mapping[str, Level]) -> dict[str, Any]:
         """The parameters with placeholders filled in and paths made absolute."""
@@ -95,6 +162,8 @@ class RequestsLauncher(Launcher):
             model = str(filled["model"]).format_map(texts)
             network = model.removeprefix(UNTRAINED)
             is_untrained = model.startswith(UNTRAINED)
+            if is_untrained and texts.get("precision", FULL_PRECISION) != FULL_PRECISION:
+                network = f"{network}-{texts['precision']}"
             place = untrained_folder() if is_untrained else self._folder
             texts["model"] = filled["model"] = str(place / Path(network).expanduser())
         if "address" in filled:
@@ -110,11 +179,13 @@ def untrained_folder() -> Path:
 
 
 def make_untrained(out: Path, progress: Progress) -> None:
-    """Package the network of the catalog that the folder's name says, with random weights."""
+    """Package the network and precision that the folder's name says, with random weights."""
     progress.show(f"packaging {out.name} with random weights")
     out.parent.mkdir(parents=True, exist_ok=True)
+    network, _, precision = out.name.partition("-")
+    words = [network, "--precision", precision or FULL_PRECISION, "--out", str(out)]
     done = subprocess.run(
-        [sys.executable, "-m", "prumo", "model", "untrained", out.name, "--out", str(out)],
+        [sys.executable, "-m", "prumo", "model", "untrained", *words],
         capture_output=True,
         text=True,
         check=False,

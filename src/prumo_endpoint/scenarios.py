@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prumo_endpoint.load.request_table import UNCOUNTED, percentile, requests_needed
+from prumo_endpoint.keep_warm.live import KeptWarm, policy_named, predicted_cold_calls
+from prumo_endpoint.keep_warm.times import AnswerTimes
+from prumo_endpoint.load.request_table import (
+    PING,
+    UNCOUNTED,
+    percentile,
+    ramp_phase,
+    requests_needed,
+)
 from prumo_endpoint.load.schedule import (
     ClosedLoop,
     OpenLoop,
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
     from prumo_endpoint.load.generator import Generator
     from prumo_endpoint.load.request_table import RequestTable, Row
     from prumo_endpoint.load.schedule import Schedule
+    from prumo_endpoint.load.sent import Sent
     from prumo_endpoint.targets import Server
 
 REQUESTS = 25
@@ -53,29 +62,33 @@ class Load:
     def send(self, schedule: Schedule, phase: str) -> list[Row]:
         """Send by a schedule; the rows that came of it."""
         first = len(self.table.rows)
-        self.table.phase = phase
+
+        def record(sent: Sent) -> None:
+            is_ping = isinstance(schedule, KeptWarm) and schedule.is_ping[sent.number - first]
+            self.table.phase = PING if is_ping else phase
+            self.table.record(sent)
+
         self.table.offset_seconds = time.perf_counter() - self.began
-        self.generator.send(
-            schedule, self.table.record, in_pause=self.table.write_some, stop=self.stop
-        )
+        self.generator.send(schedule, record, in_pause=self.table.write_some, stop=self.stop)
         self.table.write_all()
         return self.table.rows[first:]
 
 
 def run_scenario(load: Load) -> dict[str, float]:
     """Carry out the scenario; figures beside those that follow from the requests themselves."""
-    return SCENARIOS[load.parameters["experiment"]](load)
+    experiment, uncounted = load.parameters["experiment"], load.parameters["uncounted"]
+    if uncounted is None:
+        uncounted = 1 if experiment == "warm-up" else 0
+    if uncounted:
+        interval = load.parameters["interval_seconds"]
+        load.send(ClosedLoop(1, interval, requests=uncounted), UNCOUNTED)
+        time.sleep(interval)
+    return SCENARIOS[experiment](load)
 
 
 def _sequence(load: Load) -> dict[str, float]:
     """One request after the other, with a pause after each answer."""
     interval = load.parameters["interval_seconds"]
-    uncounted = load.parameters["uncounted"]
-    if uncounted is None:
-        uncounted = 1 if load.parameters["experiment"] == "warm-up" else 0
-    if uncounted:
-        load.send(ClosedLoop(1, interval, requests=uncounted), UNCOUNTED)
-        time.sleep(interval)
     load.send(ClosedLoop(1, interval, requests=load.parameters["requests"] or REQUESTS), "counted")
     return {}
 
@@ -126,9 +139,24 @@ def _burst(load: Load) -> dict[str, float]:
 
 def _trace(load: Load) -> dict[str, float]:
     values = load.parameters
-    trace = Trace(Path(values["trace"]), speed_up=values["trace_speed"], seed=values["seed"])
-    load.send(OpenLoop(trace), "counted")
-    return {}
+    speed = values["trace_speed"]
+    trace = Trace(Path(values["trace"]), speed_up=speed, seed=values["seed"])
+    if values["keep_warm"] is None:
+        load.send(OpenLoop(trace), "counted")
+        return {}
+    arrivals = replace(trace, speed_up=1.0).arrivals()
+    policy, idle = policy_named(values["keep_warm"]), values["idle_timeout_seconds"]
+    rows = load.send(KeptWarm(arrivals, policy, idle, speed), "counted")
+    seconds = {
+        is_cold: [each.service_seconds for each in rows if each.is_cold is is_cold]
+        for is_cold in (True, False)
+    }
+    if not seconds[True]:
+        # An endpoint that does not say what is cold, or was warm all the time.
+        return {}
+    times = AnswerTimes(seconds[True], seconds[False] or seconds[True])
+    cold = predicted_cold_calls(arrivals, policy, times, idle, speed)
+    return {"predicted_cold_answers": cold}
 
 
 def _ramp(load: Load) -> dict[str, float]:
@@ -165,11 +193,6 @@ def _keeps_goal(load: Load, rate: float) -> bool:
     latencies = [row.latency_seconds if row.is_answered else math.inf for row in rows]
     seen = percentile(latencies, share)
     return seen is not None and seen <= goal
-
-
-def ramp_phase(rate: float) -> str:
-    """What the requests at one rate of a ramp are marked with."""
-    return f"rate={rate:.4g}"
 
 
 def _arrivals(load: Load, rate: float, seconds: float) -> Iterator[float]:

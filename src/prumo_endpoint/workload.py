@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from string import Formatter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from prumo.errors import did_you_mean
+from prumo.errors import InputError, did_you_mean
 from prumo.plugins import TARGETS
 from prumo.study.plan import occurring, place
 from prumo.study.section import Number, Problem, Section, Text, Truth, WholeNumber, refused
 from prumo.study.workload import SystemText, Workload
+from prumo_endpoint.serverless import IDLE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prumo.study.model import Study
     from prumo.study.section import KeyPath, Level
@@ -29,6 +31,8 @@ _MB_PER_GB = 1024
 _ALWAYS_ON = frozenset({"process", "container"})
 _SERVED_BY_PRUMO = frozenset({"process", "serverless"})
 """Targets that a command starts, which Prumo can give itself."""
+_OF_SAGEMAKER = ("model", "image", "execution_role", "memory_mb", "instance_type")
+"""What says how an endpoint is created; of the last two, one."""
 _NEEDED = {"trace": "trace", "open-loop": "rate", "ramp": "goal_seconds"}
 """Experiment → the parameter that it cannot do without."""
 
@@ -39,13 +43,24 @@ def _checked_target(target: str) -> str:
     return target
 
 
+def _checked_policy(text: str) -> str:
+    from prumo_endpoint.keep_warm.live import policy_named  # noqa: PLC0415 (few need it)
+
+    try:
+        policy_named(text)
+    except InputError as error:
+        raise refused(str(error)) from error
+    return text
+
+
 class RequestsParameters(Section):
     """The parameters of requests to an endpoint, each a factor or under `fixed`."""
 
     experiment: ExperimentName
     """When requests are sent; what it does not use of the parameters below has no effect."""
     target: Annotated[Text, AfterValidator(_checked_target)] = "process"
-    """Where the model answers: `url`, `process`, `container` or `serverless`."""
+    """Where the model answers: `url`, `process`, `container`, `serverless` (local) or
+    `sagemaker`."""
     address: Annotated[SystemText, Field(min_length=1)] | None = None
     """What the target is: a URL, a command, an image or an endpoint's name, with `{parameter}` for
     the value of another parameter. When absent, a command that serves `model` with Prumo."""
@@ -56,9 +71,11 @@ class RequestsParameters(Section):
     network: Text | None = None
     """A label, for `{network}`."""
     precision: Text | None = None
-    """A label, for `{precision}`."""
+    """A label, for `{precision}`; an `untrained:` model is made in it: fp32, fp16, int8,
+    int8-dynamic."""
     image: Text | None = None
-    """A label, for `{image}`."""
+    """A label, for `{image}`. Of a SageMaker endpoint that is created: its image in ECR, without a
+    registry in the account's own; `{architecture}` is arm64 or amd64, as the instance needs."""
     runtime: Text | None = None
     """What computes the network, where Prumo serves it."""
     stack: Literal["lean", "nginx"] | None = None
@@ -66,9 +83,19 @@ class RequestsParameters(Section):
     batch_wait_ms: Annotated[Number, Field(ge=0)] | None = None
     """How long a batch waits for more images, where Prumo serves the model."""
     memory_mb: Annotated[WholeNumber, Field(ge=1)] | None = None
-    """Memory of an instance; a price of `sagemaker/serverless-2gb` implies 2048."""
+    """Memory of an instance; a price of `sagemaker/serverless-2gb` implies 2048. A SageMaker
+    endpoint with it is serverless."""
     instance_type: Text | None = None
-    """A label, for `{instance_type}`; a price of `sagemaker/ml.c5.large` implies it."""
+    """A label, for `{instance_type}`; a price of `sagemaker/ml.c5.large` implies it. A SageMaker
+    endpoint with it is a real-time one."""
+    region: Text | None = None
+    """Of SageMaker; when absent, that of the machine's price or of AWS's configuration."""
+    execution_role: Text | None = None
+    """Of a SageMaker endpoint that is created: an ARN, or the name of a role of the account."""
+    bucket: Text | None = None
+    """Where its model is uploaded to; when absent, a bucket is created and removed again."""
+    max_concurrency: Annotated[WholeNumber, Field(ge=1, le=200)] | None = None
+    """Of a serverless SageMaker endpoint that is created; 5 when absent."""
 
     requests: Annotated[WholeNumber, Field(ge=1)] | None = None
     """How many count in sequences (25 when absent), cold starts (10) and closed loops (as many as
@@ -101,6 +128,12 @@ class RequestsParameters(Section):
     """A CSV file of arrival times, relative to the study file."""
     trace_speed: Annotated[Number, Field(gt=0)] = 1.0
     """How many seconds of the trace pass in one second."""
+    keep_warm: Annotated[Text, AfterValidator(_checked_policy)] | None = None
+    """What sends pings between the calls of a trace: `never`, `ping:5min`, `schedule:8-18`,
+    `hybrid-histogram` or `forecast:50`."""
+    idle_timeout_seconds: Annotated[Number, Field(gt=0, le=86_400)] = IDLE_SECONDS
+    """After how long without a request an instance is stopped, by the clock of the trace where
+    there is one; a local serverless endpoint does so."""
     connections: Annotated[WholeNumber, Field(ge=1, le=10_000)] = 1000
     """Most requests in flight; others wait, and their latency grows."""
     answer_seconds: Annotated[Number, Field(gt=0)] = 60.0
@@ -139,15 +172,20 @@ class Requests(Workload):
     main_metric = "latency_seconds"
     launcher = "prumo_endpoint.launcher:RequestsLauncher"
     sections = "prumo_endpoint.report.sections:SECTIONS"
+    billing = MappingProxyType({"of": "inference", "metric": "billed_seconds"})
+    advice = "prumo_endpoint.money.answer:advise"
+    starter = "prumo_endpoint:starter.yaml"
     no_probe = "sequences of requests are not probed; one finished run is enough to forecast"
 
     def value_problems(
         self, study: Study, path: KeyPath, name: str, level: Level
     ) -> Iterator[Problem]:
         """Placeholders that stand for nothing."""
-        if name not in {"address", "model"}:
+        if name not in {"address", "model", "image"}:
             return
-        known = set(RequestsParameters.model_fields) - {"address", "model"}
+        known = set(RequestsParameters.model_fields) - {"address", "model", name}
+        if name == "image":
+            known.add("architecture")
         try:
             parts = [part for part in Formatter().parse(str(level)) if part[1] is not None]
         except ValueError as error:
@@ -174,6 +212,8 @@ class Requests(Workload):
             if values["experiment"] == "cold-start" and target in _ALWAYS_ON:
                 message = f"a {target} is started once and stays warm; `target: serverless`"
                 found[Problem(place(study, values, "experiment"), message)] = None
+            if target == "sagemaker":
+                continue
             if values.get("address") is None and (
                 values.get("model") is None or target not in _SERVED_BY_PRUMO
             ):
@@ -181,6 +221,7 @@ class Requests(Workload):
                 if target not in _SERVED_BY_PRUMO:
                     message = f"a target `{target}` needs an `address`"
                 found[Problem(place(study, values, "target"), message)] = None
+        found |= dict.fromkeys(_sagemaker_problems(study))
         yield from found
 
     def implied(self, study: Study, name: str, level: Level) -> dict[str, Level]:
@@ -193,3 +234,25 @@ class Requests(Workload):
         if instance := _INSTANCE_PRICE.fullmatch(machine.price):
             return {"instance_type": instance[1]}
         return {}
+
+
+def _sagemaker_problems(study: Study) -> Iterator[Problem]:
+    for values in occurring(study, ("experiment", "target", "address", *_OF_SAGEMAKER)):
+        if values["target"] == "sagemaker" and values.get("address") is None:
+            for message in _missing_of_sagemaker(values):
+                yield Problem(place(study, values, "target"), message)
+
+
+def _missing_of_sagemaker(values: Mapping[str, object]) -> Iterator[str]:
+    """What an endpoint that is created needs."""
+    for name in _OF_SAGEMAKER[:3]:
+        if values.get(name) is None:
+            yield f"a SageMaker endpoint that is created needs `{name}`; or give an `address`"
+    sizes = [values.get(name) is not None for name in _OF_SAGEMAKER[3:]]
+    if sum(sizes) != 1:
+        yield (
+            "a SageMaker endpoint needs `memory_mb` (serverless) or `instance_type` (real-time), "
+            "one of the two; the price of a `machine` can imply it"
+        )
+    elif sizes[1] and values["experiment"] == "cold-start":
+        yield "a real-time endpoint stays warm; cold starts need `memory_mb`"

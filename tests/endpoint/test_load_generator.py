@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from prumo.errors import InputError
+from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.exchange import LOCAL_HOST, Address, free_port
 from prumo_endpoint.load.calibration import calibrate, expected_waits, mean_wait_seconds
 from prumo_endpoint.load.generator import Generator
@@ -34,7 +36,9 @@ from prumo_endpoint.load.schedule import (
     poisson_times,
 )
 from prumo_endpoint.load.sent import Outcome, Sent, prepared_request
+from support.model_packages import write_colour_package
 from support.raw_server import OK, answering, raw_server
+from support.served_process import running_process
 
 REQUEST = prepared_request(Address("localhost", 80), b"x" * 100, "image/jpeg")
 
@@ -60,24 +64,25 @@ def outcomes(rows: list[Sent]) -> list[Outcome]:
 
 
 def test_latency_counts_from_when_a_request_was_due() -> None:
-    # A service of 500 ms, 10 requests a second, one in flight: request i takes 0.5 + 0.4 i s.
-    with reference_server(len(REQUEST), 0.5) as address:
-        rows = sent_by(address, OpenLoop(constant_times(10, 0.75)), connections=1)
+    # A service of 100 ms, 50 requests a second, one in flight: request i takes 0.1 + 0.08 i s.
+    with reference_server(len(REQUEST), 0.1) as address:
+        rows = sent_by(address, OpenLoop(constant_times(50, 0.15)), connections=1)
 
     latencies = [row.latency_seconds for row in rows]
     assert len(rows) == 8
-    assert np.mean(latencies) == pytest.approx(1.9, abs=0.15)
-    assert max(latencies) == pytest.approx(3.3, abs=0.2)
+    assert np.mean(latencies) == pytest.approx(0.38, abs=0.05)
+    assert max(latencies) == pytest.approx(0.66, abs=0.08)
     # That they waited is not the generator's fault.
     assert all(row.lateness_seconds < 0.1 for row in rows)
 
 
 def test_an_open_loop_does_not_wait_for_answers() -> None:
-    with reference_server(len(REQUEST), 0.3) as address:
-        rows = sent_by(address, OpenLoop(constant_times(20, 0.5)))
+    with reference_server(len(REQUEST), 0.2) as address:
+        rows = sent_by(address, OpenLoop(constant_times(50, 0.1)))
 
-    assert max(row.start for row in rows) < min(row.end for row in rows) + 0.3
-    assert [row.number for row in rows] == list(range(10))
+    # The second answer comes after 0.4 s.
+    assert max(row.start for row in rows) < min(row.end for row in rows) + 0.2
+    assert [row.number for row in rows] == list(range(5))
 
 
 def test_a_closed_loop_waits_for_answers_and_pauses() -> None:
@@ -296,3 +301,37 @@ def test_a_cut_last_line_is_left_out(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-40])
 
     assert len(read_requests(file)) == 2
+
+
+def test_only_a_changed_boot_id_proves_a_cold_start_of_a_server_that_ran_before(
+    tmp_path: Path,
+) -> None:
+    boots = ["b1", "b1", "", "b2", "b1", "b2"]
+    with RequestTable(tmp_path / REQUESTS_FILE, [("a.jpg", 100)]) as table:
+        for number, boot in enumerate(boots):
+            notes = {"boot-id": boot} if boot else {}
+            table.record(Sent(number, 0, 0.0, 0.0, 0.0, 0.5, 1.0, status=200, notes=notes))
+
+    assert [row.is_cold for row in table.rows] == [None, False, None, True, False, False]
+    assert figures(table.rows)["cold_answers"] == 1
+    assert "warm_answers" not in figures(table.rows[:2])
+
+
+@pytest.mark.slow
+def test_a_server_that_is_started_again_between_requests_is_proven_cold(tmp_path: Path) -> None:
+    write_colour_package(tmp_path / "package")
+    address = Address(LOCAL_HOST, free_port())
+    words = ["prumo", "serve", str(tmp_path / "package"), "--port", str(address.port)]
+    body = drawn_body()
+    request = prepared_request(address, body.content, body.content_type)
+    with (
+        RequestTable(tmp_path / REQUESTS_FILE, [("a.jpg", 100)]) as table,
+        Generator(address, [request]) as generator,
+    ):
+        for start in ("first", "second"):
+            with running_process([sys.executable, "-m", *words], tmp_path / start) as server:
+                server.await_ready()
+                generator.send(ClosedLoop(requests=2), table.record)
+
+    assert [row.is_cold for row in table.rows] == [None, False, True, False]
+    assert len({row.boot_id for row in table.rows}) == 2

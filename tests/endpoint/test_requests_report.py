@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from prumo.results.folder import write_results
 from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures
@@ -21,7 +23,12 @@ SIZES = {"1gb": 1024, "2gb": 2048, "3gb": 3072}
 MEANS = {"1gb": 0.4, "2gb": 0.15, "3gb": 0.14}
 
 
-def write_runs(path: Path, phases: dict[str, float] | None = None, count: int = 700) -> None:
+def write_runs(
+    path: Path,
+    phases: dict[str, float] | None = None,
+    count: int = 700,
+    further: dict[str, float] | None = None,
+) -> None:
     """Two runs at each of three memory sizes; a phase makes its requests slower by its factor."""
     study: dict[str, Any] = {
         "name": "asked",
@@ -45,7 +52,7 @@ def write_runs(path: Path, phases: dict[str, float] | None = None, count: int = 
                     study="asked",
                     factors={"machine": name},
                     parameters=levels,
-                    metrics=figures(tables[run].rows),
+                    metrics=figures(tables[run].rows) | (further or {}),
                 )
             )
     write_results(path, json.dumps(study), {}, records)
@@ -61,8 +68,10 @@ def _table(
     generator: np.random.Generator,
 ) -> RequestTable:
     with RequestTable(file, [("a.jpg", 100)], starts_on_demand=True) as table:
-        for phase, factor in (phases or {"counted": 1.0}).items():
+        for place, (phase, factor) in enumerate((phases or {"counted": 1.0}).items()):
+            table.write_all()
             table.phase = phase
+            table.offset_seconds = place * count
             for number in range(count):
                 due = float(number)
                 end = due + factor * generator.gamma(20, mean / 20)
@@ -85,7 +94,12 @@ def test_a_report_has_percentiles_figures_and_the_memory_that_is_cheapest(
     for figure in ("latency", "timeline", "tail", "memory"):
         assert f'id="{figure}-title"' in page
     assert "cold start" in page
-    assert "fastest with 3072 MB, cheapest with 2048 MB, balanced with 2048 MB" in page
+    assert "Fastest with 3072 MB, cheapest with 2048 MB, balanced with 2048 MB" in page
+    memory = page.partition('id="memory-title"')[2].partition("</svg>")[0]
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", memory)
+    assert {"fastest", "cheapest", "balanced", "1,024", "2,048", "3,072"} <= {*texts}
+    assert texts.count("0") == 2, "both axes start at zero"
+    assert "role-legend" not in memory, "a single line needs no legend"
 
 
 def test_a_percentile_without_enough_requests_is_not_shown(
@@ -101,13 +115,33 @@ def test_a_percentile_without_enough_requests_is_not_shown(
     assert document["latency"]["C1"]["p90"] is None
 
 
-def test_the_rates_of_a_ramp_are_drawn(prumo_here: Prumo, tmp_path: Path) -> None:
-    write_runs(tmp_path / "results", {"rate=5": 1, "rate=10": 1.1, "rate=20": 3}, count=70)
+def test_requests_are_exported_with_their_run_and_its_levels(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    write_runs(tmp_path / "results", {"uncounted": 1, "counted": 1}, count=12)
+    told = prumo_here("report", "results", "--format", "csv", "--format", "parquet", "--out", "out")
+
+    assert told.returncode == 0, told.stderr
+    frame = pl.read_parquet(tmp_path / "out" / "requests.parquet")
+    assert frame.columns[:5] == ["run", "scenario", "verdict", "machine", "request"]
+    assert frame.height == len(SIZES) * 2 * 24
+    assert frame.group_by("run", "machine", "phase").len()["len"].to_list() == [12] * 12
+    assert pl.read_csv(tmp_path / "out" / "requests.csv").height == frame.height
+
+
+def test_a_ramp_shows_its_rates_and_the_latency_at_the_one_that_it_found(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    phases = {"rate=5": 1, "rate=10": 1.1, "rate=20": 30}
+    write_runs(tmp_path / "results", phases, count=70, further={"highest_rate": 10.0})
     told = prumo_here("report", "results")
+    document = json.loads(prumo_here("report", "results", "--json").stdout)
 
     assert told.returncode == 0, told.stderr
     page = (tmp_path / "results" / "report.html").read_text()
     assert 'id="rate-title"' in page
+    assert "the highest rate that keeps the goal (1gb: 10/s; 2gb: 10/s; 3gb: 10/s)" in page
+    assert document["latency"]["C1"]["p90"] < 2 * MEANS["1gb"]
 
 
 def test_a_report_speaks_portuguese(prumo_here: Prumo, tmp_path: Path) -> None:

@@ -48,6 +48,19 @@ def write_study(folder: Path, experiments: list[str], **fixed: Any) -> Path:
 
 
 @pytest.mark.slow
+def test_the_starter_runs_as_it_is(prumo_here: Prumo, tmp_path: Path) -> None:
+    prumo_here("new", "load.yaml", "--kind", "requests")
+
+    done = prumo_here("run", "load.yaml", "--scenario", "C3")
+
+    assert done.returncode in {0, 1}, done.stderr
+    # How precise the machine of the test is may make a run invalid; it is no failure.
+    found = verdicts(tmp_path / "results" / "load")
+    assert found.keys() == {"C03-r1", "C03-r2"}
+    assert set(found.values()) <= {"finished", "invalid"}
+
+
+@pytest.mark.slow
 def test_every_kind_of_load_is_put_on_a_model_that_prumo_serves(
     prumo_here: Prumo, tmp_path: Path
 ) -> None:
@@ -108,6 +121,21 @@ def test_a_ramp_finds_a_rate_that_a_slow_server_keeps(prumo_here: Prumo, tmp_pat
     (record,) = records(tmp_path / "results").values()
     # It works 20 ms on each request, and only one is sent at a time.
     assert 10 < record["metrics"]["highest_rate"] < 60
+
+
+@pytest.mark.slow
+def test_any_experiment_may_begin_with_requests_that_do_not_count(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    with served() as url:
+        study = write_study(
+            tmp_path, ["closed-loop"], target="url", address=url, uncounted=2, requests=3
+        )
+        result = prumo_here("run", study, "--results", "results")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = read_requests(tmp_path / "results" / "runs" / "C01-r1" / REQUESTS_FILE)
+    assert [row.phase for row in rows] == [*["uncounted"] * 2, *["counted"] * 3]
 
 
 @pytest.mark.slow
@@ -204,6 +232,10 @@ def test_an_interrupted_study_leaves_no_server_and_resumes(
         ({"fixed": {"model": "m"}}, "open-loop needs `rate`"),
         ({"fixed": {"rate": 1}}, "give the `model` that is served"),
         ({"fixed": {"rate": 1, "model": "absent"}}, "there is nothing at"),
+        (
+            {"fixed": {"rate": 1, "model": "untrained:rede1", "precision": "int3"}},
+            "'int3' is not one of",
+        ),
         ({"fixed": {"rate": 1, "target": "moon", "model": "m"}}, "unknown target 'moon'"),
         ({"fixed": {"rate": 1, "address": "{moon}"}}, "'{moon}' is not a parameter"),
         ({"fixed": {"rate": 1, "address": "{"}}, "Single '{' encountered"),

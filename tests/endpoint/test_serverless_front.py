@@ -171,3 +171,13 @@ def test_a_front_that_has_ended_says_why(monkeypatch: pytest.MonkeyPatch) -> Non
 
     with pytest.raises(UnavailableError, match=r"has ended: .*No module named"):
         ask_twice()
+
+
+def test_a_header_of_the_front_replaces_the_servers_own() -> None:
+    response = Response(200, b"OK", [(b"x-prumo-boot-id", b"own"), (b"x-other", b"kept")], b"")
+
+    encoded = response.encoded([("X-Prumo-Boot-Id", "b1")], keeps_connection=True)
+
+    assert encoded.lower().count(b"x-prumo-boot-id") == 1
+    assert b"X-Prumo-Boot-Id: b1\r\n" in encoded
+    assert b"x-other: kept\r\n" in encoded

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REQUESTS_FILE = "requests.csv"
-COUNTED, UNCOUNTED = "counted", "uncounted"
+COUNTED, UNCOUNTED, PING = "counted", "uncounted", "ping"
+NOT_COUNTED = (UNCOUNTED, PING)
+RATE = "rate="
 CONFIDENCE = 0.99
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 SERVER_TIMES = ("queue_seconds", "decode_seconds", "preprocess_seconds", "predict_seconds")
@@ -35,7 +37,8 @@ class Row:
 
     request: int
     phase: str
-    """`counted`, `uncounted`, or which part of a scenario it belongs to, such as `rate=50`."""
+    """`counted`, `uncounted`, `ping` (nobody waited for it), or which part of a scenario it belongs
+    to, such as `rate=50`."""
     payload: str
     """The name of what was sent."""
     due_seconds: float
@@ -105,7 +108,12 @@ class RequestTable:
     """
 
     def __init__(
-        self, path: Path, payloads: Sequence[tuple[str, int]], *, starts_on_demand: bool = False
+        self,
+        path: Path,
+        payloads: Sequence[tuple[str, int]],
+        *,
+        starts_on_demand: bool = False,
+        known_boots: Iterable[str] | None = (),
     ) -> None:
         """Begin a table.
 
@@ -113,14 +121,17 @@ class RequestTable:
             path: of the file.
             payloads: name and size of each body that is sent.
             starts_on_demand: whether the first answer of a boot is a cold one.
+            known_boots: those that have answered before this table; None where others may have
+                used the endpoint, so that the first boot that answers may be an old one.
         """
         self.rows: list[Row] = []
         self.phase = COUNTED
         self.offset_seconds = 0.0
         """What is added to the times of the next requests: when their load began."""
         self._payloads = payloads
-        self._starts_on_demand = starts_on_demand
-        self._boots: set[str] = set()
+        self._boots = set(known_boots or ())
+        # A server that does not start on demand was there before the requests.
+        self._first_is_unknown = known_boots is None or not starts_on_demand
         self._pending: list[tuple[str, float, Sent]] = []
         self._file = path.open("w", newline="", encoding="utf-8")
         self._writer = csv.DictWriter(self._file, COLUMNS)
@@ -160,12 +171,6 @@ class RequestTable:
         said = _document(sent.body)
         timings = _mapping(said.get("timings"))
         boot_id = sent.notes.get("boot-id") or _text(said.get("boot_id"))
-        is_cold: bool | None = None
-        if boot_id and self._starts_on_demand:
-            # A local endpoint says it; elsewhere the first answer of a boot is the cold one.
-            is_local = "instance" in sent.notes
-            is_cold = sent.notes.get("cold") == "1" if is_local else boot_id not in self._boots
-            self._boots.add(boot_id)
         return Row(
             request=sent.number,
             phase=phase,
@@ -184,11 +189,29 @@ class RequestTable:
             decode_seconds=_number(timings.get("decode_seconds")),
             preprocess_seconds=_number(timings.get("preprocess_seconds")),
             predict_seconds=_number(timings.get("predict_seconds")),
-            is_cold=is_cold,
+            is_cold=self._is_cold(boot_id, sent.notes),
             boot_id=boot_id,
             instance=sent.notes.get("instance", ""),
             reason="" if sent.outcome is Outcome.ANSWERED else _reason(said) or sent.error,
         )
+
+    def _is_cold(self, boot_id: str, notes: Mapping[str, str]) -> bool | None:
+        """As a local endpoint says; elsewhere the first answer of a boot is the cold one."""
+        if not boot_id:
+            return None
+        is_known = boot_id in self._boots
+        self._boots.add(boot_id)
+        if "instance" in notes:
+            return notes.get("cold") == "1"
+        if self._first_is_unknown:
+            self._first_is_unknown = False
+            return None
+        return not is_known
+
+
+def ramp_phase(rate: float) -> str:
+    """What the requests at one rate of a ramp are marked with."""
+    return f"{RATE}{rate:.4g}"
 
 
 def read_requests(path: Path) -> list[Row]:
@@ -233,23 +256,29 @@ def lateness_share(answered: Sequence[Row]) -> float:
 def figures(rows: Iterable[Row]) -> dict[str, float]:
     """The metrics of a run, from the requests that count.
 
-    A request without an answer has no latency; it is counted as failed.
+    A request without an answer has no latency; it is counted as failed. Pings are billed, and are
+    no answers.
     """
-    counted = [row for row in rows if row.phase != UNCOUNTED]
+    rows = list(rows)
+    counted = [row for row in rows if row.phase not in NOT_COUNTED]
     answered = [row for row in counted if row.is_answered]
+    pings = [row for row in rows if row.phase == PING]
+    billed = [*answered, *(row for row in pings if row.is_answered)]
     found: dict[str, float] = {
         "requests": len(counted),
         "failed_requests": len(counted) - len(answered),
         INFERENCES: len(answered),
-        DATA_BYTES: sum(row.sent_bytes + row.received_bytes for row in answered),
+        DATA_BYTES: sum(row.sent_bytes + row.received_bytes for row in billed),
     }
+    if pings:
+        found |= {"pings": len(pings), "cold_pings": sum(row.is_cold is True for row in pings)}
     if not answered:
         return found
     latencies = [row.latency_seconds for row in answered]
     found |= {
         "latency_seconds": float(np.mean(latencies)),
         "latency_max_seconds": max(latencies),
-        "billed_seconds": sum(row.service_seconds for row in answered),
+        "billed_seconds": sum(row.service_seconds for row in billed),
         "lateness_share": lateness_share(answered),
     }
     for name, share in PERCENTILES.items():
@@ -262,11 +291,13 @@ def figures(rows: Iterable[Row]) -> dict[str, float]:
         values = [value for row in answered if (value := getattr(row, name)) is not None]
         if values:
             found[name] = float(np.mean(values))
-    for name, is_cold in (("cold", True), ("warm", False)):
+    # A server that has not been started again has nothing to tell apart.
+    kinds = {"cold": True, "warm": False} if any(row.is_cold for row in rows) else {}
+    for name, is_cold in kinds.items():
         these = [row.latency_seconds for row in answered if row.is_cold is is_cold]
+        found[f"{name}_answers"] = len(these)
         if these:
             found[f"{name}_latency_seconds"] = float(np.mean(these))
-            found[f"{name}_answers"] = len(these)
     return found
 
 

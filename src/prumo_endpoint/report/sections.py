@@ -1,14 +1,11 @@
-"""The sections of a report about requests: latency, time line, tail, rates, memory, generator."""
+"""The sections of a report about requests: money, latency, time line, tail, rates, memory."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from prumo.message import Message
@@ -17,20 +14,24 @@ from prumo.report.figures.scenarios import boxes_figures
 from prumo.report.label import levels_label
 from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
 from prumo_endpoint.load.request_table import (
+    NOT_COUNTED,
     PERCENTILES,
-    REQUESTS_FILE,
-    UNCOUNTED,
+    RATE,
     percentile,
-    read_requests,
+    ramp_phase,
     requests_needed,
 )
+from prumo_endpoint.report.cloudwatch import CloudWatchSection
 from prumo_endpoint.report.figures import (
     REQUEST_BOXES,
-    memory_figures,
-    rate_figures,
     tail_figures,
     timeline_figures,
 )
+from prumo_endpoint.report.memory import memory_figures
+from prumo_endpoint.report.money import TrafficSection
+from prumo_endpoint.report.rates import Goal, rate_figures
+from prumo_endpoint.report.requests import requests_of
+from prumo_endpoint.report.table import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,47 +49,52 @@ REMARK = Message(
 )
 
 
-@lru_cache(maxsize=2)
-def requests_of(results: Results) -> pl.DataFrame:
-    """The requests of all finished runs, with the scenario and levels of their run."""
-    parts = []
-    levels = {row["run"]: row for row in results.runs().iter_rows(named=True)}
-    for record in results.records:
-        path = results.path / "runs" / record.run / REQUESTS_FILE
-        if record.verdict != "finished" or not path.exists():
-            continue
-        rows = [asdict(row) for row in read_requests(path)]
-        if rows:
-            constants = {name: levels[record.run][name] for name in results.factors}
-            parts.append(
-                pl.DataFrame(rows, infer_schema_length=None).with_columns(
-                    pl.lit(record.run).alias("run"),
-                    pl.lit(record.scenario).alias("scenario"),
-                    *(pl.lit(value).alias(name) for name, value in constants.items()),
-                )
-            )
-    return pl.concat(parts, how="vertical_relaxed") if parts else pl.DataFrame()
-
-
 @dataclass(frozen=True)
 class RequestsSection(Section):
     """What sections about requests share."""
 
-    requests: pl.DataFrame
-    """Those that count, of finished runs."""
+    sent: pl.DataFrame
+    """All of all runs."""
+    goal: Goal
+    """Of ramps."""
 
     @classmethod
     def of(cls, results: Results, report: Report, /) -> Self:
         """The requests of a report's runs."""
-        requests = requests_of(results)
-        counted = requests.filter(pl.col("phase") != UNCOUNTED) if requests.height else requests
-        return cls(report, counted)
+        goals = {record.parameters.get("goal_seconds") for record in results.records}
+        kept = {
+            record.run: rate
+            for record in results.records
+            if (rate := record.metrics.get("highest_rate"))
+        }
+        return cls(
+            report, requests_of(results), Goal(goals.pop() if len(goals) == 1 else None, kept)
+        )
+
+    @property
+    def tried(self) -> pl.DataFrame:
+        """Those that count, of finished runs, at every rate of a ramp."""
+        if not self.sent.height:
+            return self.sent
+        return self.sent.filter(
+            ~pl.col("phase").is_in(NOT_COUNTED), pl.col("verdict") == "finished"
+        )
+
+    @property
+    def requests(self) -> pl.DataFrame:
+        """Those that count; of a ramp those at the rate that it found, as in its metrics."""
+        if not self.sent.height:
+            return self.sent
+        phases = {run: ramp_phase(rate) for run, rate in self.goal.kept_rates.items()}
+        found = pl.col("run").replace_strict(phases, default=None, return_dtype=pl.String)
+        is_rate = pl.col("phase").str.starts_with(RATE)
+        return self.tried.filter(found.is_null() | ~is_rate | (pl.col("phase") == found))
 
     @property
     def answered(self) -> pl.DataFrame:
         """Those that have a latency."""
-        if not self.requests.height:
-            return self.requests
+        if not self.sent.height:
+            return self.sent
         return self.requests.filter(pl.col("outcome") == "answered")
 
 
@@ -142,15 +148,7 @@ class LatencySection(RequestsSection):
         if not self.requests.height:
             return
         content = self.table(language)
-        table = Table(
-            title=content.title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False
-        )
-        for place, head in enumerate(content.heads):
-            table.add_column(head, justify="left" if place < content.words else "right")
-        for row in content.rows:
-            table.add_row(*map(Text, row))
-        console.print()
-        console.print(table)
+        print_table(content, console)
         if any("n <" in cell for row in content.rows for cell in row):
             console.print(Text(language.say(REMARK)))
 
@@ -174,7 +172,7 @@ class LatencySection(RequestsSection):
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """All requests, one row each."""
-        return {"requests": self.requests} if self.requests.height else {}
+        return {"requests": self.sent} if self.sent.height else {}
 
 
 class TimelineSection(RequestsSection, FigureSection):
@@ -184,7 +182,10 @@ class TimelineSection(RequestsSection, FigureSection):
 
     def figures(self, language: Language, /) -> list[Figure]:
         """A point per request."""
-        return timeline_figures(self.answered, self.report.varying, language)
+        answered = (
+            self.tried.filter(pl.col("outcome") == "answered") if self.sent.height else self.sent
+        )
+        return timeline_figures(answered, self.report.varying, language)
 
 
 class TailSection(RequestsSection, FigureSection):
@@ -204,7 +205,7 @@ class RateSection(RequestsSection, FigureSection):
 
     def figures(self, language: Language, /) -> list[Figure]:
         """A line per scenario over the rates that were offered."""
-        return rate_figures(self.answered, self.report.varying, language)
+        return rate_figures(self.tried, self.report.varying, self.goal, language)
 
 
 @dataclass(frozen=True)
@@ -274,10 +275,12 @@ class GeneratorSection(Section):
 _GENERATOR = ("lateness_p99_seconds", "cpu_seconds_per_request", "wait_error_seconds")
 
 SECTIONS = (
+    TrafficSection,
     LatencySection,
     MemorySection,
     RateSection,
     TimelineSection,
     TailSection,
+    CloudWatchSection,
     GeneratorSection,
 )

@@ -12,6 +12,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from http.client import responses
 from typing import TYPE_CHECKING, Protocol
 
 import httptools
@@ -71,8 +72,11 @@ class Response:
     has_body: bool = True
 
     def encoded(self, added: Iterable[tuple[str, str]], *, keeps_connection: bool) -> bytes:
-        """As a client gets it, with headers of the front's own."""
-        head = [b"HTTP/1.1 %d %b\r\n" % (self.status, self.reason), *_passed_on(self.headers)]
+        """As a client gets it, with headers of the front's own, which replace the server's."""
+        added = list(added)
+        replaced = {name.lower().encode("latin-1") for name, _ in added}
+        passed = [header for header in self.headers if header[0].lower() not in replaced]
+        head = [b"HTTP/1.1 %d %b\r\n" % (self.status, self.reason), *_passed_on(passed)]
         head += [f"{name}: {value}\r\n".encode("latin-1") for name, value in added]
         if self.has_body:
             head.append(b"content-length: %d\r\n" % len(self.body))
@@ -88,7 +92,8 @@ def error_response(status: int, kind: str, message: str, last_output: str = "") 
         error["last_output"] = last_output
     body = json.dumps({"error": error}).encode()
     headers = [(b"content-type", b"application/json")]
-    return Response(status, HTTPStatus(status).phrase.encode(), headers, body)
+    # AWS has statuses of its own, such as 530.
+    return Response(status, responses.get(status, "").encode(), headers, body)
 
 
 NO_ANSWER = "no_answer"
