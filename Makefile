@@ -18,7 +18,7 @@ test: lint .venv/system-packages
 test-all: test test-rest
 
 # What `make test` leaves out: every framework, containers, long kill and fuzz runs.
-test-rest: .venv/test-ready .venv/more-system-packages
+test-rest: .venv/test-ready .venv/more-system-packages .venv/checkov
 	$(PYTEST) -m "not ($(EVERYDAY))"
 
 lint: .venv/test-ready
@@ -54,6 +54,10 @@ clean:
 	command -v chromium >/dev/null || missing="chromium"; \
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing="$$missing nginx"; \
 	$(INSTALL_MISSING)
+
+# The security scan of the infrastructure pins old versions of what Prumo uses too.
+.venv/checkov: .venv/test-ready
+	$(PYTHON) -m venv $@ && $@/bin/pip install --quiet 'checkov>=3.2,<4' || rm -rf $@
 
 .venv/more-system-packages: .venv/system-packages
 	@missing=""; \

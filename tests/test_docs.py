@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from prumo.study import Study
+from prumo.study.workload import installed_workloads
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -29,6 +30,15 @@ def test_the_study_that_a_page_begins_with_is_whole(page: str, tmp_path: Path) -
     assert example
     (tmp_path / "study.yaml").write_text(example[1])
     assert list(Study.load(tmp_path / "study.yaml").scenarios())
+
+
+def test_the_contract_of_study_files_names_every_parameter() -> None:
+    text = (ROOT / "docs/contracts.md").read_text()
+
+    for kind, workload in installed_workloads().items():
+        assert f"`{kind}` workload**" in text
+        names = workload.parameters.model_fields if workload.parameters else ()
+        assert [name for name in names if f"`{name}`" not in text] == [], kind
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

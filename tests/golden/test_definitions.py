@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 
-from prumo.cli import group
 from support.golden_file import keys, same_as_golden, same_json, same_output
+from support.help_texts import help_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from conftest import Prumo
@@ -76,28 +74,16 @@ def test_a_command_tells_what_it_told_before(
     same_output(f"definitions/{name}", prumo_here(*COMMANDS[name]), known)
 
 
-@pytest.mark.parametrize("kind", ["training", "command"])
+@pytest.mark.parametrize("kind", ["command", "requests", "training"])
 def test_a_starter_study_is_the_one_of_before(kind: str, prumo_here: Prumo, tmp_path: Path) -> None:
     assert prumo_here("new", "study.yaml", "--kind", kind).returncode == 0
     same_as_golden(f"definitions/new-{kind}.yaml", (tmp_path / "study.yaml").read_text("utf-8"))
 
 
 def test_every_command_has_the_options_of_before() -> None:
-    same_as_golden("definitions/help.txt", "\n".join(_help(group, "prumo")))
+    texts = [f"$ {command}\n{text}\n" for command, text in help_texts(100)]
+    same_as_golden("definitions/help.txt", "\n".join(texts))
 
 
 def test_a_machine_tells_the_same_things_about_itself(prumo_here: Prumo) -> None:
     same_json("definitions/inspect", keys(json.loads(prumo_here("inspect", "--json").stdout)))
-
-
-def _help(command: click.Command, name: str, above: click.Context | None = None) -> Iterator[str]:
-    """The help of a command and of all below it, those of plug-ins too."""
-    context = click.Context(command, above, name, terminal_width=100, **command.context_settings)
-    # Click keeps the option of its first use, which may have been by another test, by itself.
-    command._help_option = None
-    yield f"$ {context.command_path}\n{command.get_help(context)}\n"
-    if isinstance(command, click.Group):
-        for below in command.list_commands(context):
-            found = command.get_command(context, below)
-            assert found is not None
-            yield from _help(found, below, context)
