@@ -144,6 +144,24 @@ def test_a_ramp_shows_its_rates_and_the_latency_at_the_one_that_it_found(
     assert document["latency"]["C1"]["p90"] < 2 * MEANS["1gb"]
 
 
+def test_a_report_says_how_far_its_load_generator_can_be_trusted(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    measured = {
+        "generator_lateness_p99_seconds": 0.0004,
+        "generator_cpu_seconds_per_request": 0.0001,
+        "generator_wait_error_seconds": 0.0002,
+        "generator_honest_requests_per_second": 8000.0,
+    }
+    write_runs(tmp_path / "results", count=12, further=measured)
+    told = prumo_here("report", "results")
+    document = json.loads(prumo_here("report", "results", "--json").stdout)
+
+    assert "at most 400.0 µs late (p99); it held 8,000 requests/s" in told.stdout
+    assert "On a server with a known wait" in (tmp_path / "results" / "report.html").read_text()
+    assert document["load_generator"]["wait_error_seconds"] == 0.0002
+
+
 def test_a_report_speaks_portuguese(prumo_here: Prumo, tmp_path: Path) -> None:
     write_runs(tmp_path / "results", count=70)
     told = prumo_here("report", "results", "--lang", "pt-BR")

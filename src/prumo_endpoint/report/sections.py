@@ -233,17 +233,27 @@ class MemorySection(FigureSection):
 
 @dataclass(frozen=True)
 class GeneratorSection(Section):
-    """How far the load generator can be trusted."""
+    """How far the load generator can be trusted: the worst of all runs."""
 
     name = "generator"
 
-    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
-        """The worst of all runs, as one sentence each."""
+    @property
+    def worst(self) -> dict[str, float]:
+        """By name; empty where no run has measured its generator."""
         runs = self.report.finished
         if "generator_lateness_p99_seconds" not in runs.columns or not runs.height:
-            return None
+            return {}
         worst = {name: max(runs[f"generator_{name}"]) for name in _GENERATOR}
-        rates = runs["generator_honest_requests_per_second"]
+        worst[_HELD_RATE] = min(runs[f"generator_{_HELD_RATE}"])
+        if "lateness_share" in runs.columns:
+            worst["lateness_share"] = max(runs["lateness_share"].drop_nulls())
+        return worst
+
+    def page(self, _figures: Sequence[Figure], language: Language, /) -> PageSection | None:
+        """A sentence for each figure."""
+        worst = self.worst
+        if not worst:
+            return None
         remarks = [
             Message(
                 "Before each run the load generator was measured on a server that answers at "
@@ -252,7 +262,7 @@ class GeneratorSection(Section):
                 {
                     "late": language.quantity(worst["lateness_p99_seconds"], "s"),
                     "cpu": language.quantity(worst["cpu_seconds_per_request"], "s"),
-                    "rate": language.number(min(rates)),
+                    "rate": language.number(worst[_HELD_RATE]),
                 },
             ),
             Message(
@@ -260,19 +270,36 @@ class GeneratorSection(Section):
                 {"error": language.quantity(worst["wait_error_seconds"], "s")},
             ),
         ]
-        if "lateness_share" in runs.columns:
-            share = max(runs["lateness_share"].drop_nulls())
+        if "lateness_share" in worst:
             remarks.append(
                 Message(
                     "In the runs themselves its lateness was at most {share} of the latency.",
-                    {"share": language.percent(share)},
+                    {"share": language.percent(worst["lateness_share"])},
                 )
             )
         title = language.say("The load generator")
         return PageSection(self.name, title, "table", {"table": None, "remarks": remarks})
 
+    def print(self, console: Console, language: Language, /) -> None:
+        """One line."""
+        if not (worst := self.worst):
+            return
+        sentence = Message(
+            "Load generator: at most {late} late (p99); it held {rate} requests/s.",
+            {
+                "late": language.quantity(worst["lateness_p99_seconds"], "s"),
+                "rate": language.number(worst[_HELD_RATE]),
+            },
+        )
+        console.print(Text(language.say(sentence)))
+
+    def document(self, _language: Language, /) -> dict[str, Any]:
+        """The figures by name."""
+        return {"load_generator": self.worst} if self.worst else {}
+
 
 _GENERATOR = ("lateness_p99_seconds", "cpu_seconds_per_request", "wait_error_seconds")
+_HELD_RATE = "honest_requests_per_second"
 
 SECTIONS = (
     TrafficSection,
