@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -107,21 +107,12 @@ def prumo(
     )
 
 
-def prumo_for_lone_requests(network: ServedNetwork, port: int) -> Contestant:
-    """All cores for one request, as ONNX Runtime has it by default, in place of one for each."""
-    usual = prumo(network, port, "lean", "fp32")
-    return replace(
-        usual, name=f"{usual.name}, --workers 1", command=(*usual.command, "--workers", "1")
-    )
-
-
 MAKERS: dict[str, Callable[[ServedNetwork, int], Contestant]] = {
     "keras": keras,
     "fastapi": fastapi,
     "litserve": litserve,
     "bentoml": bentoml,
     "lean-fp32": partial(prumo, stack="lean", precision="fp32"),
-    "lean-lone": prumo_for_lone_requests,
     "lean-int8": partial(prumo, stack="lean", precision="int8"),
     "nginx-fp32": partial(prumo, stack="nginx", precision="fp32"),
     "nginx-int8": partial(prumo, stack="nginx", precision="int8"),

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class DirectCalls:
-    """A packaged network in this process, with one thread as a worker of the server has."""
+    """A packaged network in this process, with the cores that a server would give it."""
 
-    def __init__(self, package: Path, photographs: Sequence[bytes], callers: int = 1) -> None:
+    def __init__(self, package: Path, photographs: Sequence[bytes], resources: Resources) -> None:
         self._package = open_package(package)
         manifest = self._package.manifest
         self._photographs = photographs
         self._preprocessing = preprocessing(manifest)
         self._output = manifest.output.tensor
         self._network = load_network(
-            self._package.network_path, manifest.network.runtime, Resources(callers=callers)
+            self._package.network_path, manifest.network.runtime, resources
         )
-        self._callers = callers
+        self._callers = resources.callers
 
     def __enter__(self) -> Self:
         return self

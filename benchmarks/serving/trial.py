@@ -18,6 +18,7 @@ from benchmarks.serving.direct import DirectCalls
 from benchmarks.serving.load import pooled, put_load
 from benchmarks.serving.photographs import drawn_photographs
 from benchmarks.serving.running_server import RunningServer, free_port
+from prumo_serve.runtimes import Resources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -79,7 +80,7 @@ class Trial:
     servers: Mapping[str, Measured]
     """By the contestant's key."""
     direct_seconds: tuple[float, ...]
-    """Decoding and predicting at fp32 without a server, one for each round."""
+    """Decoding and predicting at fp32 on all cores without a server, one for each round."""
     alone: Mapping[str, tuple[float, ...]]
     """Precision → predictions a second of the runtime alone on all cores, for each round."""
 
@@ -92,8 +93,11 @@ def tried(
     """Start every server, check that all say the same, and put load on each in turn."""
     photographs = drawn_photographs(_PHOTOGRAPHS)
     with ExitStack() as stack:
+        lone = Resources(threads=WORKERS, may_spin=True)
+        direct = stack.enter_context(DirectCalls(network.fp32, photographs, lone))
+        crowd = Resources(callers=WORKERS)
         alone = {
-            precision: stack.enter_context(DirectCalls(package, photographs, WORKERS))
+            precision: stack.enter_context(DirectCalls(package, photographs, crowd))
             for precision, package in {"fp32": network.fp32, "int8": network.int8}.items()
         }
         servers, starts = {}, {}
@@ -108,7 +112,7 @@ def tried(
         direct_seconds = []
         rates: dict[str, list[float]] = {precision: [] for precision in alone}
         for number in range(effort.rounds):
-            direct_seconds.append(alone["fp32"].median_seconds(effort.few_seconds))
+            direct_seconds.append(direct.median_seconds(effort.few_seconds))
             for precision, calls in alone.items():
                 rates[precision].append(calls.predictions_per_second(effort.many_seconds))
             for key in _turned(list(servers), number):
