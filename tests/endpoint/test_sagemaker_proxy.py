@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.ledger import Ledger, Resource, State
 from prumo_endpoint.sagemaker import LEDGER_FILE
 from prumo_endpoint.sagemaker.deployment import architecture_of
 from prumo_endpoint.sagemaker.proxy import running_proxy
 from prumo_endpoint.sagemaker.resources import BUCKET, ENDPOINT, MODEL, Removal, by_hand
 from support.fake_sagemaker import REGION, FakeAws, fake_aws
+from support.model_packages import write_colour_package
+from support.served_process import served_process
 
 if TYPE_CHECKING:
     from conftest import Prumo
@@ -72,6 +75,28 @@ def test_a_runtime_that_cannot_be_reached_is_an_answer_too(
         answer = connection.getresponse()
         assert (answer.status, json.loads(answer.read())["error"]["kind"]) == (502, "no_answer")
     assert aws.bodies == []
+
+
+def test_prumos_server_behind_sagemaker_says_which_start_of_it_answered(
+    aws: FakeAws, tmp_path: Path
+) -> None:
+    write_colour_package(tmp_path / "package")
+    body = drawn_body()
+    with served_process(tmp_path / "package", tmp_path / "log") as server:
+        server.await_ready()
+        aws.container_port = server.port
+        boot_id = server.ask("GET", "/ping").headers["x-prumo-boot-id"]
+        with running_proxy("asked", REGION) as port, closing(_connection(port)) as connection:
+            answers = []
+            for own in ({}, {"X-Amzn-SageMaker-Custom-Attributes": "the caller's own"}):
+                headers = {"Content-Type": body.content_type, **own}
+                connection.request("POST", "/invocations", body.content, headers)
+                answers.append(connection.getresponse())
+                assert answers[-1].status == 200, answers[-1].read()
+                answers[-1].read()
+
+    assert answers[0].headers["X-Prumo-Boot-Id"] == boot_id
+    assert answers[1].headers["X-Amzn-SageMaker-Custom-Attributes"] == "the caller's own"
 
 
 def test_a_ledger_survives_a_line_that_a_crash_has_cut(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -24,6 +25,7 @@ from support.terraform import moto_account
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
 ROLE = "prumo-sagemaker"
+_PASSED = ("Accept", "Content-Type", "X-Amzn-SageMaker-Custom-Attributes")
 
 
 @dataclass
@@ -39,6 +41,8 @@ class FakeAws:
     boots: dict[str, int] = field(default_factory=dict)
     """How often an instance of each endpoint has started."""
     answer_seconds: float = 0.005
+    container_port: int | None = None
+    """Of a real server that answers instead, as behind a real endpoint."""
     bodies: list[int] = field(default_factory=list)
     signatures: list[str] = field(default_factory=list)
     points_are_late: bool = False
@@ -172,6 +176,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if fault == "hang":
             time.sleep(3)
+        if aws.container_port is not None:
+            self._pass_on(aws.container_port, body)
+            return
         setup = None
         if fault == "cold" or endpoint not in aws.boots:
             aws.boots[endpoint], setup = aws.boots.get(endpoint, 0) + 1, 0.2
@@ -179,6 +186,21 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(aws.answer_seconds)
         aws.count(endpoint, aws.answer_seconds, setup)
         self._send(200, {"label": "x", "boot_id": f"{endpoint}-{aws.boots[endpoint]}"})
+
+    def _pass_on(self, port: int, body: bytes) -> None:
+        """Only InvokeEndpoint's own headers reach the container, and come back from it."""
+        passed = {name: self.headers[name] for name in _PASSED if name in self.headers}
+        with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+            connection.request("POST", "/invocations", body, passed)
+            answer = connection.getresponse()
+            content = answer.read()
+        self.send_response(answer.status)
+        for name in _PASSED:
+            if name in answer.headers:
+                self.send_header(name, answer.headers[name])
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
     def _send(self, status: int, content: dict[str, Any], error: str = "") -> None:
         body = json.dumps(content).encode()

@@ -44,8 +44,11 @@ _ANSWER_SECONDS = 90.0
 _CONNECT_SECONDS = 20.0
 _BACKLOG = 1024
 _SUCCESS = range(200, 300)
-_PASSED_HEADERS = {b"accept", b"content-type", b"x-amzn-sagemaker-custom-attributes"}
-_BOOT_ID = re.compile(r"boot_id=([\w.-]+)")
+_ATTRIBUTES = "x-amzn-sagemaker-custom-attributes"
+_PASSED_HEADERS = {b"accept", b"content-type", _ATTRIBUTES.encode()}
+BOOT_ID_ATTRIBUTE = "prumo-boot-id"
+"""Asks Prumo's server for its boot id: AWS passes its header X-Prumo-Boot-Id on to nobody."""
+_BOOT_ID = re.compile(rf"{BOOT_ID_ATTRIBUTE}=([\w.-]+)")
 
 
 class Proxy:
@@ -126,6 +129,7 @@ class Proxy:
             for name, value in request.headers
             if name.lower() in _PASSED_HEADERS
         }
+        headers.setdefault(_ATTRIBUTES, BOOT_ID_ATTRIBUTE)
         headers["host"] = self._host
         unsigned = self._request("POST", f"{self._url}/invocations", headers, request.body)
         with aws_errors("the AWS credentials"):
@@ -180,7 +184,7 @@ def _refusal(answer: Response) -> Response:
 def _notes(response: Response) -> list[tuple[str, str]]:
     """The boot id that a server puts into the custom attributes, as the load generator reads it."""
     for name, value in response.headers:
-        is_ours = name.lower() == b"x-amzn-sagemaker-custom-attributes"
+        is_ours = name.lower() == _ATTRIBUTES.encode()
         if is_ours and (found := _BOOT_ID.search(value.decode("latin-1"))):
             return [("X-Prumo-Boot-Id", found[1])]
     return []
