@@ -166,19 +166,29 @@ def test_the_study_stops_when_the_money_is_spent_and_goes_on_with_more(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("machine", "most_usd"), [("m5", "0.0005"), ("2gb", "0.00003")])
 def test_money_that_runs_out_in_the_middle_of_a_run_stops_it(
-    prumo_here: Prumo, tmp_path: Path, aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+    prumo_here: Prumo,
+    tmp_path: Path,
+    aws: FakeAws,
+    monkeypatch: pytest.MonkeyPatch,
+    machine: str,
+    most_usd: str,
 ) -> None:
+    aws.answer_seconds = 0.05
     study = write_study(
-        tmp_path, factors={"machine": ["m5"]}, fixed={"requests": 400, "interval_seconds": 0.1}
+        tmp_path, factors={"machine": [machine]}, fixed={"requests": 400, "interval_seconds": 0.1}
     )
     monkeypatch.setattr(Costs, "total_usd", 0.0)
     monkeypatch.setattr(Costs, "run_usd", lambda *_: 0.0)
     monkeypatch.setattr(session, "CREATION_SECONDS", 0.0)
-    result = prumo_here("run", study, "--results", "results", "--yes", "--max-cost", "0.0005")
+    result = prumo_here("run", study, "--results", "results", "--yes", "--max-cost", most_usd)
 
-    assert result.returncode == 2
+    assert result.returncode == 2, result.stdout + result.stderr
     assert "the current run was stopped; everything that finished is kept" in result.stderr
+    assert len(aws.bodies) < 400
+    assert aws.bodies or machine == "m5"
+    assert Ledger(tmp_path / "results" / "sagemaker.jsonl").spent_usd() > float(most_usd)
     assert verdicts(tmp_path / "results") == {"C01-r1": "interrupted"}
     assert aws.resources() == []
 

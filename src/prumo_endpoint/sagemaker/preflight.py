@@ -12,24 +12,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-from prumo.errors import InputError
+import numpy as np
+
+from prumo.errors import InputError, did_you_mean
 from prumo.money.catalog import load_catalog
+from prumo_endpoint.keep_warm.live import policy_named
+from prumo_endpoint.load.request_table import requests_needed
+from prumo_endpoint.money.data import data_price, per_byte
 from prumo_endpoint.rule import KINDS
 from prumo_endpoint.sagemaker.account import Account, AccountError, aws_errors
 from prumo_endpoint.sagemaker.cloudwatch import PATIENCE_SECONDS
-from prumo_endpoint.sagemaker.deployment import Deployment, architecture_of
+from prumo_endpoint.sagemaker.deployment import MAX_CONCURRENCY, Deployment, architecture_of
 from prumo_endpoint.scenarios import COLD_STARTS, REQUESTS
 from prumo_endpoint.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prumo_endpoint.keep_warm.policy import Times
+
 CREATION_SECONDS = 600.0
 """Assumed for an endpoint that is created; SageMaker promises nothing."""
+ANSWER_SECONDS = 1.0
+COLD_ANSWER_SECONDS = 20.0
+"""Both are assumed, and said in the preflight."""
+# The more data the shorter answers are, where nothing else limits their number.
+_SHORT_ANSWER_SECONDS = 0.05
+_ANSWER_BYTES = 10_000
 _OVERHEAD_SECONDS = 15.0
-_ANSWER_SECONDS = 1.0
-_COLD_ANSWER_SECONDS = 20.0
+# Up to 650 times the first rate, and then back to the highest that keeps the goal.
 _RAMP_STEPS = 20
+_RAMP_FACTOR = 1.5
 _HOUR = 3600
 _SCHEMA_LIST = ("manifest.list", "image.index")
 _MANIFESTS = [
@@ -51,34 +64,73 @@ class PlannedRun:
     seconds: float
     """Until its end, with the wait for CloudWatch."""
     busy_seconds: float
-    """Of which requests are being answered."""
+    """For which requests are being answered, those at the same time added up."""
+    requests: float = 0.0
 
 
-def planned_seconds(parameters: Mapping[str, Any]) -> tuple[float, float]:
-    """How long a run takes, and for how long it is answered; a guess on the long side."""
+def planned_seconds(parameters: Mapping[str, Any]) -> tuple[float, float, float]:
+    """How long a run takes, for how long it is answered, and how many requests it has.
+
+    Guesses on the long side. A serverless endpoint cannot be billed for more than all its instances
+    at work all the time, which is what a ramp ends with.
+    """
     experiment, seconds = parameters["experiment"], float(parameters["seconds"])
-    interval = float(parameters["interval_seconds"])
-    rate, answer = float(parameters.get("rate") or 1), _ANSWER_SECONDS
+    instances = parameters.get("max_concurrency") or MAX_CONCURRENCY
+    if experiment in {"closed-loop", "ramp"}:
+        busy = min(parameters["users"], instances) if experiment == "closed-loop" else instances
+        lasts = seconds if experiment == "closed-loop" else _ramp_seconds(parameters)
+        asked = busy * lasts
+        requests = asked / _SHORT_ANSWER_SECONDS
+    else:
+        requests, lasts, starts = _planned_requests(parameters, instances)
+        asked = requests * ANSWER_SECONDS + starts * COLD_ANSWER_SECONDS
+        if experiment in {"open-loop", "trace"}:
+            asked = min(asked, instances * (lasts + COLD_ANSWER_SECONDS))
+            lasts += COLD_ANSWER_SECONDS
+        else:
+            lasts += asked
+    before = parameters.get("uncounted")
+    before = int(experiment == "warm-up") if before is None else before
+    lasts += before * (ANSWER_SECONDS + float(parameters["interval_seconds"]))
+    asked += before * ANSWER_SECONDS
+    return lasts + _OVERHEAD_SECONDS + PATIENCE_SECONDS, asked, requests + before
+
+
+def _planned_requests(parameters: Mapping[str, Any], instances: int) -> tuple[float, float, int]:
+    """How many requests are sent, over how many seconds, and how many of them start cold."""
+    experiment, interval = parameters["experiment"], float(parameters["interval_seconds"])
     if experiment == "cold-start":
         starts = parameters.get("requests") or COLD_STARTS
-        asked, lasts = starts * _COLD_ANSWER_SECONDS, starts * float(parameters["idle_seconds"])
-        lasts += asked
-    elif experiment in {"warm-up", "real-time"}:
-        asked = ((parameters.get("requests") or REQUESTS) + 1) * answer
-        lasts = asked + ((parameters.get("requests") or REQUESTS) + 1) * interval
-    elif experiment == "burst":
-        asked = parameters["burst_size"] * parameters["bursts"] * answer
-        lasts = parameters["bursts"] * interval + asked
-    elif experiment == "trace":
-        trace = Trace(Path(parameters["trace"]), speed_up=parameters["trace_speed"])
-        arrivals = list(trace)
-        asked, lasts = len(arrivals) * answer, max(arrivals, default=0.0)
-    elif experiment == "closed-loop":
-        asked, lasts = parameters["users"] * seconds, seconds
-    else:
-        steps = _RAMP_STEPS if experiment == "ramp" else 1
-        asked, lasts = steps * seconds * rate * answer, steps * seconds
-    return lasts + _OVERHEAD_SECONDS + PATIENCE_SECONDS, asked
+        return starts, starts * float(parameters["idle_seconds"]), starts
+    if experiment in {"warm-up", "real-time"}:
+        requests = parameters.get("requests") or REQUESTS
+        return requests, requests * interval, 1
+    if experiment == "burst":
+        bursts = parameters["bursts"]
+        return parameters["burst_size"] * bursts, bursts * interval, instances
+    if experiment == "trace":
+        times = _trace_times(parameters)
+        idle = parameters["idle_timeout_seconds"] / parameters["trace_speed"]
+        return len(times), float(times[-1]), instances + int((np.diff(times) > idle).sum())
+    seconds = float(parameters["seconds"])
+    return math.ceil(float(parameters["rate"]) * seconds), seconds, instances
+
+
+def _trace_times(parameters: Mapping[str, Any]) -> Times:
+    """When the calls of a trace and the pings between them are sent."""
+    calls = Trace(Path(parameters["trace"]), seed=parameters["seed"]).arrivals()
+    times = calls.seconds
+    if (policy := parameters.get("keep_warm")) is not None:
+        pings = policy_named(policy).pings(calls, parameters["idle_timeout_seconds"])
+        times = np.sort(np.concatenate([times, pings]))
+    return np.asarray(times / parameters["trace_speed"])
+
+
+def _ramp_seconds(parameters: Mapping[str, Any]) -> float:
+    """Of rising rates, each as long as asked for, or as its percentile needs."""
+    seconds, needed = float(parameters["seconds"]), requests_needed(parameters["goal_share"])
+    rates = float(parameters.get("rate") or 1) * _RAMP_FACTOR ** np.arange(_RAMP_STEPS)
+    return float(np.maximum(seconds, needed / rates).sum())
 
 
 class Costs:
@@ -91,6 +143,10 @@ class Costs:
         catalog = load_catalog()
         self.rates: dict[Deployment, float] = {}
         """US dollars per hour of an instance, or per second of a serverless answer."""
+        self.data_usd_per_byte: dict[Deployment, float] = {}
+        """In and out of a serverless endpoint, where the price is known."""
+        self.request_bytes = 0
+        """The largest that is sent."""
         for deployment in self._deployments:
             try:
                 price = catalog.named(deployment.price_name)
@@ -100,6 +156,9 @@ class Costs:
                 self.unpriced.append(deployment.price_name)
             else:
                 self.rates[deployment] = price.on_demand
+            data = data_price(catalog, deployment.price_name) if deployment.is_serverless else None
+            if data is not None and data.on_demand is not None and data.currency == "USD":
+                self.data_usd_per_byte[deployment] = per_byte(data.on_demand)
 
     @property
     def total_usd(self) -> float | None:
@@ -112,10 +171,15 @@ class Costs:
         """One run alone, on an endpoint that stands."""
         if run.deployment is None or run.deployment not in self.rates:
             return 0.0
-        rate = self.rates[run.deployment]
         if run.deployment.is_serverless:
-            return run.busy_seconds * rate
-        return run.seconds * rate / _HOUR
+            data_bytes = run.requests * (self.request_bytes + _ANSWER_BYTES)
+            return self.used_usd(run.deployment, run.busy_seconds, data_bytes)
+        return run.seconds * self.rates[run.deployment] / _HOUR
+
+    def used_usd(self, deployment: Deployment, seconds: float, data_bytes: float) -> float:
+        """What a serverless endpoint costs for answers of so many seconds, and their data."""
+        data = data_bytes * self.data_usd_per_byte.get(deployment, 0.0)
+        return seconds * self.rates.get(deployment, 0.0) + data
 
     def at_once(self) -> list[Deployment]:
         """The endpoints that exist at the most expensive moment."""
@@ -148,7 +212,7 @@ class Costs:
         rate, lifetime = self.rates[deployment], self._lifetime(deployment)
         if deployment.is_serverless:
             own = (run for run in self._runs if run.deployment == deployment)
-            return math.fsum(run.busy_seconds * rate for run in own)
+            return math.fsum(map(self.run_usd, own))
         seconds = math.fsum(self._runs[place].seconds for place in lifetime)
         return (seconds + CREATION_SECONDS) * rate / _HOUR
 
@@ -163,9 +227,11 @@ def findings(
     """What the user has to know before agreeing.
 
     Raises:
-        InputError: It cannot work: a quota, an architecture, a payload.
+        InputError: It cannot work: a region, a quota, an architecture, a payload.
         AccountError: The credentials do not work.
     """
+    for region in accounts:
+        require_region(region)
     lines = [
         f"SageMaker: account {account.number}, {region}" for region, account in accounts.items()
     ]
@@ -191,6 +257,7 @@ def findings(
     if (total := costs.total_usd) is not None:
         already = f", {spent_usd:.2f} already spent" if spent_usd else ""
         lines.append(f"price: up to ${total:.2f}{already}")
+    lines += _assumption_lines(deployments, costs)
     hourly = costs.usd_per_hour(costs.at_once())
     lines.append("if this program dies, a keeper process removes everything; if the machine dies,")
     lines.append(
@@ -199,6 +266,35 @@ def findings(
         else "  serverless endpoints remain, which cost nothing while nobody asks"
     )
     return lines
+
+
+def _assumption_lines(deployments: Sequence[Deployment], costs: Costs) -> list[str]:
+    serverless = [each for each in deployments if each.is_serverless]
+    if not serverless:
+        return []
+    taken = f"answers of {ANSWER_SECONDS:g} s and cold starts of {COLD_ANSWER_SECONDS:g} s"
+    lines = [f"  it assumes {taken}; --max-cost also stops a run that costs more"]
+    unpriced = {each.region for each in serverless if each not in costs.data_usd_per_byte}
+    if unpriced:
+        lines.append(f"  data in and out has no known price in {', '.join(sorted(unpriced))}")
+    return lines
+
+
+def require_region(region: str) -> None:
+    """Refuse a region in which boto3 knows no SageMaker."""
+    import boto3  # noqa: PLC0415 (large, and only for SageMaker)
+
+    session = boto3.Session()
+    known = [
+        name
+        for partition in session.get_available_partitions()
+        for name in session.get_available_regions("sagemaker", partition)
+    ]
+    if region not in known:
+        raise InputError(
+            f"there is no SageMaker in the region '{region}', as far as this boto3 knows; "
+            f"{did_you_mean(region, known)}"
+        )
 
 
 def require_payload(deployment: Deployment, largest_bytes: int) -> None:

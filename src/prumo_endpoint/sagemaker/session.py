@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import os
 import signal
 import threading
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING
 from prumo.errors import PrumoError, UnavailableError
 from prumo.run.preflight import BudgetError, Preflight
 from prumo_endpoint.ledger import Ledger, Resource, State
-from prumo_endpoint.load.request_table import REQUESTS_FILE, read_requests
+from prumo_endpoint.load.request_table import COLUMNS, REQUESTS_FILE, Row, read_requests
 from prumo_endpoint.sagemaker import LEDGER_FILE
 from prumo_endpoint.sagemaker.account import Account
 from prumo_endpoint.sagemaker.deployment import Creator, Deployment
@@ -22,7 +25,7 @@ from prumo_endpoint.sagemaker.preflight import CREATION_SECONDS, Costs, PlannedR
 from prumo_endpoint.sagemaker.resources import ENDPOINT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from prumo.progress import Progress
 
@@ -62,11 +65,12 @@ class Session:
         self._failures: dict[Deployment, str] = {}
         self._left = Counter(run.deployment for run in planned.values())
         self._folders: dict[str, list[Path]] = {}
-        self._last: tuple[Deployment, Path] | None = None
+        self._use: _Use | None = None
         self._watch: _BudgetWatch | None = None
 
     def preflight(self, regions: set[str], largest_payload: int) -> Preflight:
         """What the planned runs need and cost."""
+        self._costs.request_bytes = largest_payload
         self._accounts = {region: Account(region) for region in sorted(regions)}
         spent = self.ledger.spent_usd()
         runs = list(self._planned.values())
@@ -96,7 +100,7 @@ class Session:
         self._left[deployment] -= 1
         name = self._names[deployment]
         self._folders.setdefault(name, []).append(folder)
-        self._last = (deployment, folder)
+        self._use = _Use(deployment, folder / REQUESTS_FILE) if deployment.is_serverless else None
         return name
 
     def known_boots(self, name: str) -> list[str]:
@@ -137,7 +141,7 @@ class Session:
         if self._keeper is None:
             self._keeper = Keeper(self.ledger, self._progress)
         if self._max_cost_usd is not None and self._watch is None:
-            self._watch = _BudgetWatch(self.ledger, self._max_cost_usd)
+            self._watch = _BudgetWatch(self._spent_usd, self._max_cost_usd)
         account = self._accounts.setdefault(deployment.region, Account(deployment.region))
         hourly = None if deployment.is_serverless else self._costs.rates.get(deployment)
         before = {entry.resource.group for entry in self.ledger.remaining()}
@@ -152,15 +156,18 @@ class Session:
 
     def _settle(self) -> None:
         """Put what the last run used on the bill, where use is paid for."""
-        last, self._last = self._last, None
-        if last is None or not last[0].is_serverless:
+        use, self._use = self._use, None
+        if use is None:
             return
-        deployment, folder = last
-        with suppress(OSError):
-            seconds = sum(row.service_seconds for row in read_requests(folder / REQUESTS_FILE))
-            usd = seconds * self._costs.rates.get(deployment, 0.0)
-            resource = Resource(ENDPOINT, self._names[deployment], deployment.region)
-            self.ledger.record(resource, State.USED, usd)
+        name, region = self._names[use.deployment], use.deployment.region
+        usd = self._costs.used_usd(use.deployment, *use.read())
+        self.ledger.record(Resource(ENDPOINT, name, region), State.USED, usd)
+
+    def _spent_usd(self) -> float:
+        """Until now, with what the current run has used so far."""
+        use = self._use
+        used = self._costs.used_usd(use.deployment, *use.read()) if use is not None else 0.0
+        return self.ledger.spent_usd() + used
 
     def _release_unneeded(self, needed: Deployment) -> None:
         """Remove endpoints that no later run of the plan uses."""
@@ -187,11 +194,44 @@ class Session:
         )
 
 
+class _Use:
+    """The seconds and bytes of a run's requests so far; only what is new is read."""
+
+    def __init__(self, deployment: Deployment, path: Path) -> None:
+        self.deployment = deployment
+        self._path = path
+        self._since = time.time()
+        self._place = 0
+        self._seconds = 0.0
+        self._bytes = 0
+        self._reading = threading.Lock()
+
+    def read(self) -> tuple[float, int]:
+        """Of the requests that have ended, also of those that failed."""
+        with self._reading, suppress(OSError):
+            # An earlier attempt at the run may have left a table.
+            if self._path.stat().st_mtime >= self._since:
+                with self._path.open("rb") as file:
+                    file.seek(self._place)
+                    whole, end, _ = file.read().rpartition(b"\n")
+                self._place += len(whole + end)
+                self._add(whole.decode("utf-8", "replace").split("\n"))
+        return self._seconds, self._bytes
+
+    def _add(self, lines: list[str]) -> None:
+        for cells in csv.DictReader(lines, COLUMNS):
+            # The heads are no request.
+            with suppress(KeyError, ValueError, TypeError):
+                row = Row.read(cells)
+                self._seconds += math.ceil(1e3 * row.service_seconds) / 1e3
+                self._bytes += row.sent_bytes + row.received_bytes
+
+
 class _BudgetWatch:
     """Interrupts this process, as Ctrl-C does, when the money is spent in the middle of a run."""
 
-    def __init__(self, ledger: Ledger, max_cost_usd: float) -> None:
-        self._ledger = ledger
+    def __init__(self, spent_usd: Callable[[], float], max_cost_usd: float) -> None:
+        self._spent_usd = spent_usd
         self._max_cost_usd = max_cost_usd
         self._ended = threading.Event()
         self.is_reached = False
@@ -204,7 +244,7 @@ class _BudgetWatch:
     def _look(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
             try:
-                is_spent = self._ledger.spent_usd() > self._max_cost_usd
+                is_spent = self._spent_usd() > self._max_cost_usd
             except Exception:  # noqa: BLE001 (what cannot be counted must not be spent)
                 is_spent = True
             if is_spent:
