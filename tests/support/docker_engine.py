@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import onnxruntime
+
 from prumo.supervise.guard import GuardedProcess, Order
 
 if TYPE_CHECKING:
@@ -66,6 +68,11 @@ def import_image(name: str, files: Mapping[str, Path], entry_point: str = "") ->
     """An image of these files, by the names that they have in it."""
     with tempfile.TemporaryFile() as file:
         with tarfile.open(fileobj=file, mode="w") as archive:
+            # The engine would make the folders that no entry names, for root alone.
+            for folder in sorted({parent for name in files for parent in Path(name).parents}):
+                entry = tarfile.TarInfo(str(folder))
+                entry.type, entry.mode = tarfile.DIRTYPE, 0o755
+                archive.addfile(entry)
             for inside, path in files.items():
                 archive.add(path.resolve(), inside)
         file.seek(0)
@@ -101,6 +108,23 @@ def import_debian(name: str, folder: Path) -> None:
     shutil.rmtree(folder)
 
 
+def import_python(name: str) -> None:
+    """This machine's Python as an image: enough of a base, in seconds, for a lean server."""
+    python = image_python()
+    library = Path("/usr/lib") / python.name
+    runtime = Path(onnxruntime.__file__).parent.glob("capi/*.so*")
+    needed = libraries([python, *library.glob("lib-dynload/*.so"), *runtime])
+    import_image(
+        name,
+        {
+            f"/usr/bin/{python.name}": python,
+            "/usr/bin/python3": python,
+            str(library): library,
+            **needed,
+        },
+    )
+
+
 def python_files(script: Path) -> dict[str, Path]:
     """A script at the root, with what it needs of this machine's Python, and a shell."""
     python, shell = image_python(), Path("/bin/sh")
@@ -109,13 +133,21 @@ def python_files(script: Path) -> dict[str, Path]:
     ).stdout
     files = {path for path in map(Path, told.splitlines()) if path.is_file()}
     binaries = [python, shell, *(path for path in files if path.suffix == ".so")]
-    needed = {str(path): path for path in sorted({*files, *binaries, *_libraries(binaries)})}
-    return {**needed, script.name: script}
+    needed = {str(path): path for path in sorted({*files, *binaries})}
+    return {**needed, **libraries(binaries), script.name: script}
 
 
 def image_python() -> Path:
     """The interpreter of an image: the system's, which is small, or else this one."""
     return Path(shutil.which("python3", path="/usr/bin") or sys.executable).resolve()
+
+
+def libraries(binaries: Sequence[Path]) -> dict[str, Path]:
+    """The shared libraries that binaries load, by their names on this machine."""
+    told = subprocess.run(
+        ["ldd", *binaries], check=True, capture_output=True, text=True
+    ).stdout.split()
+    return {word: Path(word) for word in told if word.startswith("/") and not word.endswith(":")}
 
 
 def _engine_command(folder: Path, host: str) -> list[str]:
@@ -139,10 +171,3 @@ def _wait_for(host: str, engine: GuardedProcess, log: Path) -> None:
     ).returncode:
         if engine.wait(LOOK_SECONDS) is not None or time.monotonic() > give_up:
             raise RuntimeError(f"the Docker engine does not start: {log.read_text()[-2000:]}")
-
-
-def _libraries(binaries: Sequence[Path]) -> set[Path]:
-    told = subprocess.run(
-        ["ldd", *binaries], check=True, capture_output=True, text=True
-    ).stdout.split()
-    return {Path(word) for word in told if word.startswith("/") and not word.endswith(":")}
