@@ -31,6 +31,8 @@ BOOT_ID_HEADER = "X-Prumo-Boot-Id"
 INSTANCE_HEADER = "X-Prumo-Instance"
 COLD_HEADER = "X-Prumo-Cold"
 COLD_START_HEADER = "X-Prumo-Cold-Start-Seconds"
+WARM_UP_HEADER = "x-prumo-warm-up-seconds"
+"""With which a server may say, in its answer to /ping, how long its first computation took."""
 
 
 @dataclass(frozen=True)

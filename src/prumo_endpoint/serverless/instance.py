@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from prumo.errors import PrumoError
 from prumo_endpoint.exchange import HEALTHY, PING, exchange
+from prumo_endpoint.serverless import WARM_UP_HEADER
 from prumo_endpoint.serverless.proxy import NO_ANSWER, Failure
 from prumo_endpoint.serverless.worker import WorkerError
 from prumo_endpoint.targets import DIED, OUT_OF_MEMORY, START_FAILED, START_TIMEOUT, Boot
@@ -16,6 +17,7 @@ from prumo_endpoint.targets import DIED, OUT_OF_MEMORY, START_FAILED, START_TIME
 if TYPE_CHECKING:
     import asyncio
 
+    from prumo_endpoint.exchange import Exchange
     from prumo_endpoint.serverless import Settings
     from prumo_endpoint.serverless.proxy import InstanceConnection
     from prumo_endpoint.serverless.worker import Worker
@@ -41,6 +43,8 @@ class Instance:
     started: float | None = None
     listening: float | None = None
     ready: float | None = None
+    warm_up_seconds: float | None = None
+    """The part of the time before `ready` that the server says it has spent so."""
     answered: float | None = None
     failure: Failure | None = None
     connection: InstanceConnection | None = None
@@ -81,11 +85,16 @@ class Instance:
             self.name,
             start_seconds=_difference(self.requested, self.started),
             listen_seconds=_difference(self.started, self.listening),
-            load_seconds=_difference(self.listening, self.ready),
+            load_seconds=self._load_seconds(),
+            warm_up_seconds=self.warm_up_seconds,
             first_answer_seconds=_difference(self.ready, self.answered),
             failure=self.failure.kind if self.failure else "",
             failure_message=self.failure.message if self.failure else "",
         )
+
+    def _load_seconds(self) -> float | None:
+        until_ready = _difference(self.listening, self.ready)
+        return until_ready if until_ready is None else until_ready - (self.warm_up_seconds or 0.0)
 
     def _wait_until_ready(self, settings: Settings) -> None:
         give_up = self.requested + settings.start_seconds
@@ -103,6 +112,7 @@ class Instance:
                 self.listening = self.listening or now
             if ping.status == HEALTHY:
                 self.ready = time.perf_counter()
+                self.warm_up_seconds = _warm_up_seconds(ping, self.ready - (self.listening or now))
                 return
             if self.listening is None or ping.status is None:
                 self._require_alive()
@@ -120,6 +130,15 @@ class Instance:
         if ending is not None:
             return Failure(DIED, ending, self.worker.last_output())
         return None
+
+
+def _warm_up_seconds(ping: Exchange, most: float) -> float | None:
+    """What the server says, as far as it fell between listening and ready; None if nothing."""
+    try:
+        seconds = float(ping.headers[WARM_UP_HEADER])
+    except (KeyError, ValueError):
+        return None
+    return min(seconds, most) if seconds >= 0 else None
 
 
 def _difference(begin: float | None, end: float | None) -> float | None:

@@ -170,7 +170,10 @@ class Boot:
     listen_seconds: float | None = None
     """From there until its port accepted a connection; likewise."""
     load_seconds: float | None = None
-    """From there until /ping answered 200: the model is loaded and warmed up."""
+    """From there until the model was loaded: /ping answered 200, without the warm-up."""
+    warm_up_seconds: float | None = None
+    """The server's first computation before that 200; None where the server does not say it, and
+    then it is part of `load_seconds`."""
     first_answer_seconds: float | None = None
     """From there until the first request was answered."""
     failure: str = ""
@@ -236,6 +239,16 @@ def target_kind(name: str) -> type[Target]:
             "prumo_endpoint.targets.Target"
         )
     return kind
+
+
+def is_image(kind: str, address: str) -> bool:
+    """Whether what a target of this kind starts is an image, and not a command."""
+    return kind == "container" or (kind == "serverless" and names_image(split_command(address)))
+
+
+def names_image(words: Sequence[str]) -> bool:
+    """Whether these words are an image; several words, or a path, are a command."""
+    return len(words) == 1 and not words[0].startswith(PATH_BEGINNINGS)
 
 
 def _kind_of_word(word: str) -> tuple[str, list[str]]:

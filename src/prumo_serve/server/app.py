@@ -46,6 +46,8 @@ _PAGE_HEADERS = {
     "x-content-type-options": "nosniff",
 }
 _MOST_LANGUAGE_CHARACTERS = 1000
+WARM_UP_HEADER = "x-prumo-warm-up-seconds"
+"""Who times a start from outside cannot tell the first computation from loading."""
 
 
 def create_app(service: Service) -> Starlette:
@@ -217,7 +219,10 @@ async def ping(request: Request) -> Response:
     service: Service = request.app.state.service
     service.require_ready()
     models = service.model.predictions
-    return ModelResponse(models.ready.model_construct(status="ready", model=models.name))
+    return ModelResponse(
+        models.ready.model_construct(status="ready", model=models.name),
+        headers={WARM_UP_HEADER: f"{service.model.warm_up_seconds:.6f}"},
+    )
 
 
 async def metrics(request: Request) -> Response:

@@ -50,6 +50,8 @@ class ServedModel:
     """None where the package has none, or the settings want none."""
     preprocessing: Preprocessing
     predictions: PredictionModels
+    warm_up_seconds: float = 0.0
+    """How long its first answer took, before it was served."""
 
     @property
     def manifest(self) -> Manifest:
@@ -195,7 +197,9 @@ def loaded_model(package: Package, settings: Settings) -> ServedModel:
         made = preprocessing(manifest, settings.limits.pixels)
         answers = prediction_models(manifest)
         model = ServedModel(package, network, first.threads, crowd, heat_map, made, answers)
+        began = monotonic()
         model.warm()
+        model = replace(model, warm_up_seconds=monotonic() - began)
         opened.pop_all()
     return model
 
