@@ -14,7 +14,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,24 @@ from prumo_endpoint.exchange import HEALTHY, PING, exchange
 from prumo_endpoint.launcher import read_payloads
 from prumo_endpoint.load.calibration import calibrate
 from prumo_endpoint.load.generator import Generator
-from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, figures, ramp_phase
+from prumo_endpoint.load.request_table import (
+    NOT_COUNTED,
+    REQUESTS_FILE,
+    RequestTable,
+    figures,
+    ramp_phase,
+)
 from prumo_endpoint.load.sent import prepared_request
+from prumo_endpoint.resources import proportional_cpus
 from prumo_endpoint.sagemaker.account import BAD_CREDENTIALS
 from prumo_endpoint.scenarios import Load, run_scenario
-from prumo_endpoint.targets import TargetOptions, make_target, split_command
+from prumo_endpoint.targets import (
+    TargetOptions,
+    is_image,
+    make_target,
+    split_command,
+    target_kind,
+)
 from prumo_endpoint.workload import RequestsParameters
 from prumo_worker.journal import Journal
 
@@ -89,12 +102,15 @@ def experiment(
         calibration = calibrate(max(requests, key=len))
         sizes = [(name, len(body.content)) for name, body in payloads]
         on_demand = server.instances is not None or server.starts_on_demand
+        known_boots = task.get("known_boots")
+        if known_boots is None and server.instances is not None:
+            known_boots = ()
         with (
             RequestTable(
                 folder / REQUESTS_FILE,
                 sizes,
                 starts_on_demand=on_demand,
-                known_boots=task.get("known_boots", () if server.instances is not None else None),
+                known_boots=known_boots,
             ) as table,
             Generator(
                 server.address,
@@ -139,17 +155,33 @@ def _size_bytes(model: Path) -> int:
 
 def _target(parameters: Mapping[str, Any]) -> Target:
     kind, address = parameters["target"], parameters.get("address")
-    options = TargetOptions(memory_mb=parameters.get("memory_mb"))
-    if kind == "sagemaker":
-        options = TargetOptions(region=parameters.get("region"))
-    elif kind == "serverless":
-        is_trace = parameters["experiment"] == "trace"
-        speed = parameters["trace_speed"] if is_trace else 1.0
-        options = replace(options, idle_seconds=parameters["idle_timeout_seconds"] / speed)
+    options = _options(kind, parameters)
     if address is not None:
         words = split_command(address) if kind == "process" else [address]
         return make_target(kind, words, options)
     return make_target(kind, serve_command(parameters), options)
+
+
+def _options(kind: str, parameters: Mapping[str, Any]) -> TargetOptions:
+    """What the target is to keep to; a study has been refused that asks for more than it can."""
+    is_trace = parameters["experiment"] == "trace"
+    speed = parameters["trace_speed"] if is_trace else 1.0
+    wanted: dict[str, Any] = {
+        "memory_mb": parameters.get("memory_mb"),
+        "cpus": parameters.get("cpus"),
+        "cpus_per_gb": parameters.get("cpus_per_gb"),
+        "max_concurrency": parameters.get("max_concurrency"),
+        "idle_seconds": parameters["idle_timeout_seconds"] / speed,
+        "region": parameters.get("region"),
+    }
+    if is_image(kind, parameters.get("address") or ""):
+        model = parameters.get("model")
+        wanted["model"] = None if model is None else Path(model)
+        wanted["network"] = parameters.get("container_network")
+    known = target_kind(kind).options
+    if wanted["cpus_per_gb"] is not None and "cpus_per_gb" not in known:
+        wanted["cpus"] = proportional_cpus(wanted["memory_mb"], wanted["cpus_per_gb"])
+    return TargetOptions(**{name: value for name, value in wanted.items() if name in known})
 
 
 def serve_command(parameters: Mapping[str, Any]) -> list[str]:
@@ -199,20 +231,47 @@ def _worthless(
         outcomes = Counter(row.reason or row.outcome for row in rows)
         listed = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
         return Verdict.CRASHED, f"no request was answered: {listed or 'none was sent'}"
+    if parameters["experiment"] == "cold-start" and (reason := _not_proven_cold(rows)):
+        return Verdict.INVALID, reason
+    reason = _generator_fault(metrics, parameters["most_lateness_share"])
+    return (Verdict.INVALID, reason) if reason else None
+
+
+def _generator_fault(metrics: Mapping[str, float], most_lateness_share: float) -> str:
+    """Why the figures may be those of the load generator; empty where they are not."""
     honest = metrics["generator_honest_requests_per_second"]
     offered = metrics.get("highest_rate") or metrics.get("offered_per_second") or 0.0
     if 0 < honest < offered:
-        return Verdict.INVALID, (
+        return (
             f"{offered:.4g} requests/s were asked for, and the load generator holds {honest:.4g} "
             "here: the figures may be its own limit"
         )
-    share, most = metrics["lateness_share"], parameters["most_lateness_share"]
-    if share > most:
-        return Verdict.INVALID, (
-            f"the load generator was late by {share:.0%} of the latency, more than {most:.0%}: "
-            "this machine is too slow or too busy to send so many requests"
+    share = metrics["lateness_share"]
+    if share > most_lateness_share:
+        return (
+            f"the load generator was late by {share:.0%} of the latency, more than "
+            f"{most_lateness_share:.0%}: this machine is too slow or too busy to send so many "
+            "requests"
         )
-    return None
+    return ""
+
+
+def _not_proven_cold(rows: Sequence[Row]) -> str:
+    """Which answers may be warm ones; empty where each has proven that an instance was started."""
+    answered = [row for row in rows if row.phase not in NOT_COUNTED and row.is_answered]
+    reasons = Counter(_warmth(row) for row in answered if not row.is_cold)
+    if not reasons:
+        return ""
+    listed = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{reasons.total()} of {len(answered)} requests were not proven cold: {listed}"
+
+
+def _warmth(row: Row) -> str:
+    if not row.boot_id:
+        return "without a boot id in the answer"
+    if row.is_cold is None:
+        return "by the first start that answered, which may be an old one"
+    return "answered by a start that had answered before (`idle_seconds` may be too short)"
 
 
 def _print(text: str) -> None:

@@ -18,6 +18,8 @@ from prumo.study import Adaptive
 from prumo.study.scenario import level_text
 from prumo.version import __version__
 from prumo_endpoint.bodies import drawn_body, read_body
+from prumo_endpoint.load.request_table import MOST_REQUESTS
+from prumo_endpoint.traces import Trace
 from prumo_endpoint.workload import Requests
 
 if TYPE_CHECKING:
@@ -53,7 +55,8 @@ class RequestsLauncher(Launcher):
         self._session: Session | None = None
 
     def prepare(self, runs: Sequence[Run]) -> None:
-        """Make untrained models; refuse other models and traces that are not there."""
+        """Make untrained models; refuse models, traces and loads that cannot be used."""
+        traces = set()
         for run in runs:
             parameters = self._resolved(run.scenario.parameters)
             for name in ("model", "trace"):
@@ -67,6 +70,18 @@ class RequestsLauncher(Launcher):
                     make_untrained(Path(path), self.progress)
                 except InputError as error:
                     raise self.study.error((section, name), str(error)) from error
+            if parameters["experiment"] == "trace" and parameters["trace"] not in traces:
+                traces.add(parameters["trace"])
+                self._require_calls("trace", _calls(Path(parameters["trace"])))
+            elif parameters["experiment"] == "open-loop":
+                self._require_calls("rate", int(parameters["rate"] * parameters["seconds"]))
+
+    def _require_calls(self, name: str, calls: int) -> None:
+        """Refuse a load whose requests would not fit into memory."""
+        if calls > MOST_REQUESTS:
+            section = "factors" if name in self.study.factors else "fixed"
+            message = f"a run sends at most {MOST_REQUESTS:,} requests, and these are more"
+            raise self.study.error((section, name), message)
 
     def preflight(
         self, runs: Sequence[Run], results: Path, max_cost_usd: float | None
@@ -171,6 +186,16 @@ class RequestsLauncher(Launcher):
         if "trace" in filled:
             filled["trace"] = str(self._folder / Path(str(filled["trace"])).expanduser())
         return filled
+
+
+def _calls(trace: Path) -> int:
+    """How many calls a trace has, more or less where they are too many; a bad line is refused."""
+    calls = 0
+    for batch in Trace(trace).batches():
+        calls += len(batch)
+        if calls > MOST_REQUESTS:
+            break
+    return calls
 
 
 def untrained_folder() -> Path:

@@ -96,6 +96,9 @@ def _sequence(load: Load) -> dict[str, float]:
 def _cold_start(load: Load) -> dict[str, float]:
     """Single requests, each to an endpoint without a running instance."""
     starts = load.parameters["requests"] or COLD_STARTS
+    if load.table.is_first_boot_unknown:
+        # Only another boot id than this one proves that an instance was started.
+        load.send(OpenLoop([0.0]), UNCOUNTED)
     for start in range(starts):
         if load.stop():
             break

@@ -1,7 +1,7 @@
 """Arrival times of calls from a CSV file: a plain column of times, or a trace of Azure Functions.
 
-Files are read in blocks, so that a trace that is sent call by call may be larger than memory; a
-simulation holds the times of all calls. The format is recognised by its columns:
+Files are read in blocks; a simulation holds the times of all calls. The format is recognised by its
+columns:
 
 - A plain table with a column of rising arrival times, in seconds or as timestamps.
 - The table of requests of an earlier run, known by `due_seconds`. Its rows are in order of

@@ -11,10 +11,11 @@ from pydantic import AfterValidator, Field
 
 from prumo.errors import InputError, did_you_mean
 from prumo.plugins import TARGETS
-from prumo.study.plan import occurring, place
+from prumo.study.plan import is_given, occurring, place
 from prumo.study.section import Number, Problem, Section, Text, Truth, WholeNumber, refused
 from prumo.study.workload import SystemText, Workload
 from prumo_endpoint.serverless import IDLE_SECONDS
+from prumo_endpoint.targets import is_image, target_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +34,15 @@ _SERVED_BY_PRUMO = frozenset({"process", "serverless"})
 """Targets that a command starts, which Prumo can give itself."""
 _OF_SAGEMAKER = ("model", "image", "execution_role", "memory_mb", "instance_type")
 """What says how an endpoint is created; of the last two, one."""
+_OF_PRUMOS_SERVER = ("runtime", "stack", "batch_wait_ms")
+_OPTIONS = {
+    "memory_mb": "memory_mb",
+    "cpus": "cpus",
+    "cpus_per_gb": "cpus",
+    "container_network": "network",
+    "max_concurrency": "max_concurrency",
+}
+"""Parameter → the option of targets by which it is honoured."""
 _NEEDED = {"trace": "trace", "open-loop": "rate", "ramp": "goal_seconds"}
 """Experiment → the parameter that it cannot do without."""
 
@@ -67,7 +77,7 @@ class RequestsParameters(Section):
     model: Annotated[SystemText, Field(min_length=1)] | None = None
     """A folder or archive of `prumo model package`, relative to the study file, or
     `untrained:NETWORK` for one of the catalog with random weights; `{parameter}` stands for the
-    value of another parameter."""
+    value of another parameter. A local container finds it in /opt/ml/model."""
     network: Text | None = None
     """A label, for `{network}`."""
     precision: Text | None = None
@@ -85,6 +95,13 @@ class RequestsParameters(Section):
     memory_mb: Annotated[WholeNumber, Field(ge=1)] | None = None
     """Memory of an instance; a price of `sagemaker/serverless-2gb` implies 2048. A SageMaker
     endpoint with it is serverless."""
+    cpus: Annotated[Number, Field(gt=0)] | None = None
+    """Processor time of a local server, or of each local instance, in processors. When absent, a
+    serverless instance has a share in proportion to its memory and others are not limited."""
+    cpus_per_gb: Annotated[Number, Field(gt=0)] | None = None
+    """The same for each GB of `memory_mb`; 0.579 for a serverless instance when absent."""
+    container_network: Text | None = None
+    """Docker's network of a local container, such as `host`; Docker's default when absent."""
     instance_type: Text | None = None
     """A label, for `{instance_type}`; a price of `sagemaker/ml.c5.large` implies it. A SageMaker
     endpoint with it is a real-time one."""
@@ -95,7 +112,7 @@ class RequestsParameters(Section):
     bucket: Text | None = None
     """Where its model is uploaded to; when absent, a bucket is created and removed again."""
     max_concurrency: Annotated[WholeNumber, Field(ge=1, le=200)] | None = None
-    """Of a serverless SageMaker endpoint that is created; 5 when absent."""
+    """The most instances of a serverless endpoint, local or on SageMaker; 5 when absent."""
 
     requests: Annotated[WholeNumber, Field(ge=1)] | None = None
     """How many count in sequences (25 when absent), cold starts (10) and closed loops (as many as
@@ -222,6 +239,7 @@ class Requests(Workload):
                     message = f"a target `{target}` needs an `address`"
                 found[Problem(place(study, values, "target"), message)] = None
         found |= dict.fromkeys(_sagemaker_problems(study))
+        found |= dict.fromkeys(_unused_problems(study))
         yield from found
 
     def implied(self, study: Study, name: str, level: Level) -> dict[str, Level]:
@@ -234,6 +252,52 @@ class Requests(Workload):
         if instance := _INSTANCE_PRICE.fullmatch(machine.price):
             return {"instance_type": instance[1]}
         return {}
+
+
+def _unused_problems(study: Study) -> Iterator[Problem]:
+    """Parameters that a target cannot honour: their figures would be those of something else."""
+    names = ("model", *_OF_PRUMOS_SERVER, *_OPTIONS)
+    for values in occurring(study, ("target", "address", "image", "instance_type", *names)):
+        if values["target"] not in TARGETS.names():
+            continue
+        for name in names:
+            # What the price of a machine implies is a label where it cannot be a limit.
+            if is_given(study, name) and values.get(name) is not None:
+                reason = _why_unused(name, values)
+                if reason:
+                    yield Problem(place(study, values, name), reason)
+        if values.get("cpus_per_gb") is not None and values.get("cpus") is not None:
+            yield Problem(place(study, values, "cpus"), "give `cpus` or `cpus_per_gb`, not both")
+
+
+def _why_unused(name: str, values: Mapping[str, Level]) -> str:
+    """Why a parameter has no effect on the target; empty where it has one."""
+    target, address = str(values["target"]), values.get("address")
+    texts = [str(values.get(other, "")) for other in ("address", "model", "image") if other != name]
+    if any(f"{{{name}}}" in text for text in texts):
+        return ""
+    if name in _OF_PRUMOS_SERVER:
+        is_served = address is None and target in _SERVED_BY_PRUMO
+        return "" if is_served else f"`{name}` is of Prumo's server, and this target is another one"
+    if target == "sagemaker":
+        is_serverless = values.get("instance_type") is None
+        is_used = name in {"model", "memory_mb"} or (name == "max_concurrency" and is_serverless)
+        return "" if is_used else f"`{name}` cannot be set on this SageMaker endpoint"
+    if name == "model":
+        is_used = address is None or is_image(target, str(address))
+        return "" if is_used else "the `address` does not use it; write `{model}` there"
+    return _why_no_option(name, target, values)
+
+
+def _why_no_option(name: str, target: str, values: Mapping[str, Level]) -> str:
+    kind = target_kind(target)
+    if _OPTIONS[name] not in kind.options:
+        return f"`{name}` does not fit {kind.noun} (target `{target}`)"
+    if name == "cpus_per_gb" and values.get("memory_mb") is None and target != "serverless":
+        return "`cpus_per_gb` needs `memory_mb`"
+    if name == "container_network" and not is_image(target, str(values.get("address", ""))):
+        return "`container_network` is of containers, and this is a command"
+    return ""
 
 
 def _sagemaker_problems(study: Study) -> Iterator[Problem]:

@@ -76,6 +76,17 @@ def test_latency_counts_from_when_a_request_was_due() -> None:
     assert all(row.lateness_seconds < 0.1 for row in rows)
 
 
+@pytest.mark.slow
+def test_a_slow_service_that_is_asked_ten_times_a_second_makes_requests_wait() -> None:
+    with reference_server(len(REQUEST), 0.5) as address:
+        rows = sent_by(address, OpenLoop(constant_times(10, 0.75)), connections=1)
+
+    latencies = [row.latency_seconds for row in rows]
+    assert len(rows) == 8
+    assert np.mean(latencies) == pytest.approx(1.9, abs=0.1)
+    assert max(latencies) == pytest.approx(3.3, abs=0.2)
+
+
 def test_an_open_loop_does_not_wait_for_answers() -> None:
     with reference_server(len(REQUEST), 0.2) as address:
         rows = sent_by(address, OpenLoop(constant_times(50, 0.1)))
@@ -291,6 +302,35 @@ def test_rows_are_written_read_and_counted(tmp_path: Path) -> None:
     assert found["billed_seconds"] == pytest.approx(0.9 + 2.9)
     assert found["predict_seconds"] == pytest.approx(0.4)
     assert "latency_p50_seconds" not in found
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "outcome"),
+    [
+        (b"application/json", b'{"label": 1}', "answered"),
+        (b"application/json; charset=utf-8", b"[1]", "answered"),
+        (b"application/json", b"<html>", "garbled"),
+        (b"Application/Problem+JSON", b'{"label": ', "garbled"),
+        (b"application/json", b"", "garbled"),
+        (b"text/csv", b"{0.5", "answered"),
+    ],
+)
+def test_an_answer_that_is_not_the_json_that_it_says_to_be_has_failed(
+    tmp_path: Path, content_type: bytes, body: bytes, outcome: str
+) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n"
+    with (
+        raw_server(answering(head % (content_type, len(body)) + body)) as address,
+        RequestTable(tmp_path / REQUESTS_FILE, [("a", 1)]) as table,
+        Generator(address, [REQUEST]) as generator,
+    ):
+        generator.send(ClosedLoop(requests=1), table.record)
+        table.write_all()
+
+    (row,) = table.rows
+    assert (row.outcome, row.status) == (outcome, 200)
+    assert bool(row.reason) == (outcome == "garbled")
+    assert figures(table.rows)["failed_requests"] == (outcome == "garbled")
 
 
 def test_a_cut_last_line_is_left_out(tmp_path: Path) -> None:

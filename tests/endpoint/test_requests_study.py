@@ -15,36 +15,16 @@ import psutil
 import pytest
 
 from prumo.study import Study
+from prumo_endpoint.bodies import drawn_body
 from prumo_endpoint.load.request_table import REQUESTS_FILE, read_requests
 from support.command_study import records, verdicts
 from support.endpoint_server import served
 from support.model_packages import write_colour_package
+from support.raw_server import answering, raw_server
+from support.requests_study import SERVE, write_study
 
 if TYPE_CHECKING:
     from conftest import Prumo
-
-SERVER = Path(__file__).parent.parent / "support" / "endpoint_server.py"
-QUICK: dict[str, Any] = {
-    "requests": 12,
-    "interval_seconds": 0.02,
-    "seconds": 0.5,
-    # What is tested here is not how precise the machine of the test is.
-    "most_lateness_share": 100,
-}
-
-
-def write_study(folder: Path, experiments: list[str], **fixed: Any) -> Path:
-    study = {
-        "name": "asked",
-        "workload": {"kind": "requests"},
-        "factors": {"experiment": experiments},
-        "fixed": QUICK | fixed,
-        "order": "listed",
-        "measure": {"sample_seconds": 0.5, "stop_seconds": 2},
-    }
-    path = folder / "study.yaml"
-    path.write_text(json.dumps(study))
-    return path
 
 
 @pytest.mark.slow
@@ -104,11 +84,10 @@ def test_every_kind_of_load_is_put_on_a_model_that_prumo_serves(
 
 @pytest.mark.slow
 def test_a_ramp_finds_a_rate_that_a_slow_server_keeps(prumo_here: Prumo, tmp_path: Path) -> None:
-    command = f"{sys.executable} {SERVER}"
     study = write_study(
         tmp_path,
         ["ramp"],
-        address=command,
+        address=SERVE,
         goal_seconds=0.5,
         goal_share=0.5,
         rate=20,
@@ -142,10 +121,9 @@ def test_any_experiment_may_begin_with_requests_that_do_not_count(
 def test_requests_that_fail_keep_their_outcome(prumo_here: Prumo, tmp_path: Path) -> None:
     with served("error on bad body") as url:
         (tmp_path / "broken.jpg").write_bytes(b"no image")
-        study = write_study(tmp_path, ["real-time"], target="url", address=url)
-        content = json.loads(study.read_text())
-        content["workload"]["payload"] = "broken.jpg"
-        study.write_text(json.dumps(content))
+        study = write_study(
+            tmp_path, ["real-time"], payload="broken.jpg", target="url", address=url
+        )
         result = prumo_here("run", study, "--results", "results")
 
     assert result.returncode == 1
@@ -155,30 +133,142 @@ def test_requests_that_fail_keep_their_outcome(prumo_here: Prumo, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_loses_no_row_and_the_sequence_stops_when_asked(
-    prumo_here: Prumo, tmp_path: Path
+@pytest.mark.parametrize("stop_after_failures", [None, 3])
+def test_a_server_that_dies_in_mid_sequence_loses_no_row(
+    prumo_here: Prumo, tmp_path: Path, stop_after_failures: int | None
 ) -> None:
-    command = f"{sys.executable} {SERVER} --fault 'death by bad body'"
     (tmp_path / "images").mkdir()
-    (tmp_path / "images" / "b.jpg").write_bytes(b"no image")
-    study = write_study(
-        tmp_path, ["real-time"], address=command, requests=500, stop_after_failures=5
+    for name in "abc":
+        (tmp_path / "images" / f"{name}.jpg").write_bytes(drawn_body().content)
+    (tmp_path / "images" / "d.jpg").write_bytes(b"no image")
+    configured: dict[str, Any] = (
+        {} if stop_after_failures is None else {"stop_after_failures": stop_after_failures}
     )
-    content = json.loads(study.read_text())
-    content["workload"]["payload"] = "images"
-    study.write_text(json.dumps(content))
+    study = write_study(
+        tmp_path,
+        ["real-time"],
+        payload="images",
+        address=f"{SERVE} --fault 'death by bad body'",
+        requests=60,
+        **configured,
+    )
     result = prumo_here("run", study, "--results", "results")
 
-    assert result.returncode == 1
+    assert result.returncode == 0, result.stdout + result.stderr
     rows = read_requests(tmp_path / "results" / "runs" / "C01-r1" / REQUESTS_FILE)
-    assert 5 <= len(rows) < 500
-    assert {row.outcome for row in rows} <= {"closed", "unreachable"}
+    assert [row.outcome for row in rows[:3]] == ["answered"] * 3
+    assert {row.outcome for row in rows[3:]} <= {"closed", "unreachable"}
+    assert len(rows) == 60 if stop_after_failures is None else 6 <= len(rows) < 60
+    (record,) = records(tmp_path / "results").values()
+    assert record["metrics"]["inferences"] == 3
+    assert record["metrics"]["failed_requests"] == len(rows) - 3
+
+
+@pytest.mark.slow
+def test_a_request_is_cold_after_a_forced_stop_and_after_an_idle_gap(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    study = write_study(
+        tmp_path,
+        ["cold-start"],
+        factors={"force_stop": [True, False]},
+        target="serverless",
+        address=SERVE,
+        memory_mb=256,
+        cpus=1,
+        requests=3,
+        idle_timeout_seconds=0.1,
+        idle_seconds=1,
+    )
+    result = prumo_here("run", study, "--results", "results")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    for record in records(tmp_path / "results").values():
+        assert record["metrics"]["cold_answers"] == record["metrics"]["requests"] == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b'{"boot_id":"same"}', "3 answered by a start that had answered before"),
+        pytest.param(b"{}", "3 without a boot id in the answer", marks=pytest.mark.slow),
+    ],
+)
+def test_requests_that_are_not_proven_cold_make_a_run_invalid(
+    prumo_here: Prumo, tmp_path: Path, answer: bytes, reason: str
+) -> None:
+    with raw_server(
+        answering(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
+    ) as address:
+        study = write_study(
+            tmp_path, ["cold-start"], target="url", address=str(address), requests=3, idle_seconds=0
+        )
+        result = prumo_here("run", study, "--results", "results")
+
+    assert verdicts(tmp_path / "results") == {"C01-r1": "invalid"}
+    assert f"3 of 3 requests were not proven cold: {reason}" in result.stdout + result.stderr
+
+
+@pytest.mark.slow
+def test_an_idle_gap_that_is_too_short_makes_a_run_invalid(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    study = write_study(
+        tmp_path,
+        ["cold-start"],
+        target="serverless",
+        address=SERVE,
+        memory_mb=256,
+        requests=3,
+        force_stop=False,
+        idle_seconds=0.1,
+    )
+    result = prumo_here("run", study, "--results", "results")
+
+    assert verdicts(tmp_path / "results") == {"C01-r1": "invalid"}
+    assert "2 of 3 requests were not proven cold" in result.stdout + result.stderr
+
+
+@pytest.mark.slow
+def test_a_trace_is_sent_at_its_times(prumo_here: Prumo, tmp_path: Path) -> None:
+    (tmp_path / "calls.csv").write_text("seconds\n0\n0.6\n0.6\n1.5\n")
+    with served() as url:
+        study = write_study(
+            tmp_path, ["trace"], target="url", address=url, trace="calls.csv", trace_speed=3
+        )
+        result = prumo_here("run", study, "--results", "results")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    rows = read_requests(tmp_path / "results" / "runs" / "C01-r1" / REQUESTS_FILE)
+    first = rows[0].due_seconds
+    assert [row.due_seconds - first for row in rows] == pytest.approx([0, 0.2, 0.2, 0.5])
+    assert {row.outcome for row in rows} == {"answered"}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("seconds\n0\n-3\n", "calls.csv:3: seconds is '-3'; no time is before the start"),
+        ("size,colour\n1,2\n", "calls.csv:1: has none of the columns arrival_seconds"),
+        ("seconds\n1\n0\n", "calls.csv:3: seconds is earlier than in the line before"),
+        ("seconds\n", "calls.csv: has no calls"),
+        ("seconds\n" + "1\n" * 1_000_001, "a run sends at most 1,000,000 requests"),
+    ],
+)
+def test_a_bad_trace_is_refused_before_any_run(
+    prumo_here: Prumo, tmp_path: Path, content: str, complaint: str
+) -> None:
+    (tmp_path / "calls.csv").write_text(content)
+    study = write_study(tmp_path, ["trace"], address=SERVE, trace="calls.csv")
+    result = prumo_here("run", study, "--results", "results")
+
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert complaint in result.stdout + result.stderr
+    assert not records(tmp_path / "results")
 
 
 def test_a_server_that_never_starts_is_a_verdict(prumo_here: Prumo, tmp_path: Path) -> None:
-    study = write_study(
-        tmp_path, ["real-time"], address=f"{sys.executable} {SERVER} --fault 'crash on start'"
-    )
+    study = write_study(tmp_path, ["real-time"], address=f"{SERVE} --fault 'crash on start'")
     result = prumo_here("run", study, "--results", "results")
 
     assert result.returncode == 1
@@ -200,30 +290,35 @@ def test_a_generator_that_is_late_makes_a_run_invalid(prumo_here: Prumo, tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_an_interrupted_study_leaves_no_server_and_resumes(
-    prumo_here: Prumo, tmp_path: Path
+    prumo_here: Prumo, tmp_path: Path, ending: signal.Signals, code: int
 ) -> None:
     write_colour_package(tmp_path / "colours")
     study = write_study(
-        tmp_path, ["real-time", "burst"], model="colours", interval_seconds=0.1, requests=40
+        tmp_path, ["burst", "real-time"], model="colours", interval_seconds=0.1, requests=40
     )
     command = [sys.executable, "-m", "prumo", "run", str(study)]
     process = subprocess.Popen(
         [*command, "--results", str(tmp_path / "results")], stdout=subprocess.DEVNULL
     )
-    table = tmp_path / "results" / "runs" / "C01-r1" / REQUESTS_FILE
+    table = tmp_path / "results" / "runs" / "C02-r1" / REQUESTS_FILE
     while not (table.exists() and table.read_text().count("\n") > 3):
         assert process.poll() is None
         time.sleep(0.05)
     children = psutil.Process(process.pid).children(recursive=True)
-    os.kill(process.pid, signal.SIGINT)
+    before = records(tmp_path / "results")["C01-r1"]
+    os.kill(process.pid, ending)
     process.wait(30)
 
-    assert process.returncode == 130
-    assert not [child for child in children if child.is_running()]
+    assert process.returncode == code
+    # Who is killed waits for nobody; what it started ends all the same.
+    assert not psutil.wait_procs(children, 30)[1]
     result = prumo_here("run", study, "--results", "results")
     assert result.returncode == 0, result.stdout + result.stderr
     assert verdicts(tmp_path / "results") == {"C01-r1": "finished", "C02-r1": "finished"}
+    assert records(tmp_path / "results")["C01-r1"] == before
+    assert len(read_requests(table)) == 40
 
 
 @pytest.mark.parametrize(
@@ -247,6 +342,24 @@ def test_an_interrupted_study_leaves_no_server_and_resumes(
             "a process is started once and stays warm",
         ),
         ({"fixed": {"rate": -1, "model": "m"}}, "should be more than 0"),
+        ({"fixed": {"rate": 9, "seconds": 1e6, "address": "x"}}, "at most 1,000,000 requests"),
+        *(
+            ({"fixed": {"rate": 1, **fixed}}, complaint)
+            for fixed, complaint in (
+                ({"target": "url", "address": "http://x", "memory_mb": 1}, "`memory_mb` does not"),
+                ({"target": "url", "address": "http://x", "cpus": 1}, "`cpus` does not fit"),
+                ({"address": "x", "max_concurrency": 2}, "`max_concurrency` does not fit a comm"),
+                ({"address": "x", "stack": "lean"}, "`stack` is of Prumo's server"),
+                ({"address": "x", "model": "m"}, "write `{model}` there"),
+                ({"address": "x", "cpus_per_gb": 1}, "`cpus_per_gb` needs `memory_mb`"),
+                ({"address": "x", "cpus_per_gb": 1, "cpus": 1, "memory_mb": 1}, "not both"),
+                ({"address": "x", "container_network": "host"}, "`container_network` does not"),
+                (
+                    {"target": "serverless", "address": "a b", "container_network": "host"},
+                    "`container_network` is of containers",
+                ),
+            )
+        ),
         (
             {
                 "fixed": {"rate": 1, "address": "http://x"},

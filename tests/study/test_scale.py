@@ -34,7 +34,11 @@ def test_the_study_itself_is_as_without_scales(training: StudyMaker) -> None:
     assert list(with_scales.scenarios()) == list(without.scenarios())
 
 
-@pytest.mark.parametrize("file", sorted(STUDIES.glob("uf*.yaml")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    [*sorted(STUDIES.glob("uf*.yaml")), STUDIES / "quantization.yaml"],
+    ids=lambda file: file.stem,
+)
 def test_a_scaled_study_is_written_down_so_that_it_reads_the_same(
     file: Path, tmp_path: Path
 ) -> None:

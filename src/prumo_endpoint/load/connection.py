@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 _LENGTH_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 _NOTE = b"x-prumo-"
+_JSON = (b"/json", b"+json")
+"""How its media types end."""
 
 
 class Connection:
@@ -23,6 +25,7 @@ class Connection:
         "has_length",
         "is_complete",
         "is_connecting",
+        "is_json",
         "is_kept_alive",
         "is_reused",
         "notes",
@@ -63,10 +66,12 @@ class Connection:
         return bool(self.parser.get_status_code()) and not self.has_length
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Whether the answer says where it ends, and what a target of Prumo's adds to it."""
+        """Where the answer ends, whether it is JSON, and what a target of Prumo's adds to it."""
         name = name.lower()
         if name in _LENGTH_HEADERS:
             self.has_length = True
+        elif name == b"content-type":
+            self.is_json = value.partition(b";")[0].strip().lower().endswith(_JSON)
         elif name.startswith(_NOTE):
             self.notes[name[len(_NOTE) :].decode("latin-1")] = value.decode("latin-1")
 
@@ -84,5 +89,6 @@ class Connection:
         self.is_complete = False
         self.is_kept_alive = False
         self.has_length = False
+        self.is_json = False
         self._parts: list[bytes] = []
         self.notes: dict[str, str] = {}

@@ -304,6 +304,7 @@ class Generator:
         if connection is not None and outcome is Outcome.ANSWERED:
             sent.status = connection.parser.get_status_code()
             sent.body = connection.body
+            sent.is_json = connection.is_json
             sent.notes = connection.notes
             if sent.status not in _SUCCESS:
                 sent.outcome = Outcome.REFUSED

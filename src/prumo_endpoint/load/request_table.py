@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -26,6 +27,9 @@ RATE = "rate="
 CONFIDENCE = 0.99
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 SERVER_TIMES = ("queue_seconds", "decode_seconds", "preprocess_seconds", "predict_seconds")
+MOST_REQUESTS = 1_000_000
+"""Of a run: they are kept in memory, about 1 kB each."""
+NOT_JSON = "the answer says that it is JSON and is not"
 _LARGEST_DOCUMENT_BYTES = 1 << 20
 # Takes about half of the pause in which it is done.
 _WRITTEN_AT_ONCE = 10
@@ -132,7 +136,7 @@ class RequestTable:
         self._boots = set(known_boots or ())
         # A server that does not start on demand was there before the requests.
         self._first_is_unknown = known_boots is None or not starts_on_demand
-        self._pending: list[tuple[str, float, Sent]] = []
+        self._pending: deque[tuple[str, float, Sent]] = deque()
         self._file = path.open("w", newline="", encoding="utf-8")
         self._writer = csv.DictWriter(self._file, COLUMNS)
         self._writer.writeheader()
@@ -143,6 +147,11 @@ class RequestTable:
     def __exit__(self, *_: object) -> None:
         self.write_all()
         self._file.close()
+
+    @property
+    def is_first_boot_unknown(self) -> bool:
+        """Whether the next answer may be of an instance that ran before, and proves nothing."""
+        return self._first_is_unknown
 
     def record(self, sent: Sent) -> None:
         """Take a request that is over."""
@@ -159,16 +168,16 @@ class RequestTable:
     def _write(self, most: int) -> None:
         if not self._pending:
             return
-        taken, self._pending = self._pending[:most], self._pending[most:]
-        for phase, offset, sent in taken:
-            row = self._row(phase, offset, sent)
+        for _ in range(min(most, len(self._pending))):
+            row = self._row(*self._pending.popleft())
             self.rows.append(row)
             self._writer.writerow(asdict(row))
         self._file.flush()
 
     def _row(self, phase: str, offset: float, sent: Sent) -> Row:
         name, size = self._payloads[sent.payload]
-        said = _document(sent.body)
+        said, wrong = _document(sent)
+        outcome = Outcome.GARBLED if wrong else sent.outcome
         timings = _mapping(said.get("timings"))
         boot_id = sent.notes.get("boot-id") or _text(said.get("boot_id"))
         return Row(
@@ -181,7 +190,7 @@ class RequestTable:
             end_seconds=offset + sent.end,
             latency_seconds=sent.latency_seconds,
             lateness_seconds=sent.lateness_seconds,
-            outcome=sent.outcome,
+            outcome=outcome,
             status=sent.status or None,
             sent_bytes=size,
             received_bytes=sent.received_bytes,
@@ -192,7 +201,7 @@ class RequestTable:
             is_cold=self._is_cold(boot_id, sent.notes),
             boot_id=boot_id,
             instance=sent.notes.get("instance", ""),
-            reason="" if sent.outcome is Outcome.ANSWERED else _reason(said) or sent.error,
+            reason="" if outcome is Outcome.ANSWERED else wrong or _reason(said) or sent.error,
         )
 
     def _is_cold(self, boot_id: str, notes: Mapping[str, str]) -> bool | None:
@@ -301,13 +310,17 @@ def figures(rows: Iterable[Row]) -> dict[str, float]:
     return found
 
 
-def _document(body: bytes) -> Mapping[str, Any]:
-    """The answer, if it is a JSON object."""
-    if not body.startswith(b"{") or len(body) > _LARGEST_DOCUMENT_BYTES:
-        return {}
-    with suppress(ValueError, RecursionError):
-        return _mapping(json.loads(body))
-    return {}
+def _document(sent: Sent) -> tuple[Mapping[str, Any], str]:
+    """The answer, if it is a JSON object, and why an answer of success is worth nothing."""
+    body = sent.body
+    if len(body) > _LARGEST_DOCUMENT_BYTES or not (sent.is_json or body.startswith(b"{")):
+        return {}, ""
+    try:
+        return _mapping(json.loads(body)), ""
+    except RecursionError:
+        return {}, ""
+    except ValueError:
+        return {}, NOT_JSON if sent.is_json and sent.outcome is Outcome.ANSWERED else ""
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

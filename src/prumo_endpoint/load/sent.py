@@ -36,7 +36,7 @@ class Outcome(StrEnum):
     UNREACHABLE = "unreachable"
     """No connection could be made."""
     GARBLED = "garbled"
-    """What came is not HTTP."""
+    """What came is not HTTP, or says that it is JSON and is not."""
 
 
 @dataclass(slots=True)
@@ -57,6 +57,8 @@ class Sent:
     status: int = 0
     received_bytes: int = 0
     body: bytes = b""
+    is_json: bool = False
+    """Whether the answer says so."""
     error: str = ""
     """What the operating system says of a connection that failed."""
     is_retried: bool = False

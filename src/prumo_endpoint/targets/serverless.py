@@ -26,11 +26,11 @@ from prumo_endpoint.serverless import (
 )
 from prumo_endpoint.targets import (
     NO_OPTIONS,
-    PATH_BEGINNINGS,
     Boot,
     Server,
     Target,
     TargetOptions,
+    names_image,
     split_command,
 )
 from prumo_endpoint.targets.container import require_image, require_limits
@@ -82,7 +82,7 @@ class ServerlessTarget(Target):
                 "'serverless://prumo serve model.tar.gz' or serverless://IMAGE"
             )
         name = shlex.join(words)
-        if len(words) > 1 or words[0].startswith(PATH_BEGINNINGS):
+        if not names_image(words):
             for option in _OF_IMAGES:
                 if getattr(options, option) is not None:
                     raise InputError(
