@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 from ruamel.yaml import YAML
 
 from support.terraform import INFRASTRUCTURE
 
+KUBERNETES = INFRASTRUCTURE / "kubernetes"
+MANIFESTS = sorted(set(KUBERNETES.glob("*.yaml")) - {KUBERNETES / "kustomization.yaml"})
 PATHS = {"/ping", "/v2/health/ready", "/v2/health/live"}
 
 
@@ -22,28 +24,41 @@ def documents(text: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("version", ["1.31", "1.34"])
 def test_the_manifests_fit_the_schema_of_the_api(version: str) -> None:
-    validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is missing")
-    for manifest in _built():
-        validate.validate(manifest, version, strict=True)
-    wrong = _built()[0]
+    for manifest in _manifests().values():
+        kubernetes_validate.validate(manifest, version, strict=True)
+    wrong = _manifests()["Deployment"]
     wrong["spec"]["replica"] = 2
-    with pytest.raises(validate.ValidationError):
-        validate.validate(wrong, version, strict=True)
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, version, strict=True)
 
 
-def test_service_and_autoscaler_find_the_deployment() -> None:
-    built = {manifest["kind"]: manifest for manifest in _built()}
+def test_the_kustomization_names_every_manifest_and_their_image() -> None:
+    (kustomization,) = documents((KUBERNETES / "kustomization.yaml").read_text())
+    (container,) = _manifests()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    (image,) = kustomization["images"]
+    assert {*kustomization["resources"]} == {path.name for path in MANIFESTS}
+    assert container["image"] == image["name"]
+    # Few machines have kubectl; where one is, it must agree.
+    if kubectl := shutil.which("kubectl"):
+        words = [kubectl, "kustomize", str(KUBERNETES)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert f"image: {image['name']}:{image['newTag']}" in done.stdout
+        assert {manifest["kind"] for manifest in documents(done.stdout)} == {*_manifests()}
+
+
+def test_service_policy_and_autoscaler_find_the_deployment() -> None:
+    built = _manifests()
     deployment, service = built["Deployment"], built["Service"]
     assert service["spec"]["selector"] == deployment["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"] == deployment["spec"]["selector"]["matchLabels"]
+    policy = built["NetworkPolicy"]["spec"]["podSelector"]
+    assert policy == deployment["spec"]["selector"]
     target = built["HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]
     assert target["name"] == deployment["metadata"]["name"]
 
 
 def test_the_container_is_probed_where_the_server_answers() -> None:
-    (container,) = documents((INFRASTRUCTURE / "kubernetes/deployment.yaml").read_text())[0][
-        "spec"
-    ]["template"]["spec"]["containers"]
+    (container,) = _manifests()["Deployment"]["spec"]["template"]["spec"]["containers"]
     probes = [value for name, value in container.items() if name.endswith("Probe")]
     assert {probe["httpGet"]["path"] for probe in probes} == PATHS
     assert container["ports"][0]["containerPort"] == 8080
@@ -78,13 +93,8 @@ def test_nginx_takes_its_configuration() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-def _built() -> list[dict[str, Any]]:
-    """As kubectl would send them."""
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("kubectl is not installed")
-    folder: Path = INFRASTRUCTURE / "kubernetes"
-    built = subprocess.run(
-        [kubectl, "kustomize", folder], capture_output=True, text=True, check=True
-    ).stdout
-    return sorted(documents(built), key=lambda manifest: str(manifest["kind"]))
+def _manifests() -> dict[str, dict[str, Any]]:
+    """By their kinds."""
+    return {
+        manifest["kind"]: manifest for path in MANIFESTS for manifest in documents(path.read_text())
+    }
