@@ -155,14 +155,14 @@ def _size_bytes(model: Path) -> int:
 
 def _target(parameters: Mapping[str, Any]) -> Target:
     kind, address = parameters["target"], parameters.get("address")
-    options = _options(kind, parameters)
+    options = target_options(kind, parameters)
     if address is not None:
         words = split_command(address) if kind == "process" else [address]
         return make_target(kind, words, options)
     return make_target(kind, serve_command(parameters), options)
 
 
-def _options(kind: str, parameters: Mapping[str, Any]) -> TargetOptions:
+def target_options(kind: str, parameters: Mapping[str, Any]) -> TargetOptions:
     """What the target is to keep to; a study has been refused that asks for more than it can."""
     is_trace = parameters["experiment"] == "trace"
     speed = parameters["trace_speed"] if is_trace else 1.0

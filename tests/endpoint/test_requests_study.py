@@ -165,6 +165,7 @@ def test_a_server_that_dies_in_mid_sequence_loses_no_row(
 
 
 @pytest.mark.slow
+@pytest.mark.root
 def test_a_request_is_cold_after_a_forced_stop_and_after_an_idle_gap(
     prumo_here: Prumo, tmp_path: Path
 ) -> None:
@@ -210,6 +211,7 @@ def test_requests_that_are_not_proven_cold_make_a_run_invalid(
 
 
 @pytest.mark.slow
+@pytest.mark.root
 def test_an_idle_gap_that_is_too_short_makes_a_run_invalid(
     prumo_here: Prumo, tmp_path: Path
 ) -> None:

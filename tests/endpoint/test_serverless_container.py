@@ -13,8 +13,10 @@ import pytest
 
 from prumo.errors import InputError
 from prumo.supervise.guard import GuardedProcess, Order
+from prumo_endpoint.load.request_table import REQUESTS_FILE, read_requests
 from prumo_endpoint.targets import Target, TargetOptions, chosen_target
 from prumo_endpoint.targets.container import ContainerTarget
+from support.command_study import records
 from support.docker_engine import (
     docker_engine,
     image_python,
@@ -23,10 +25,13 @@ from support.docker_engine import (
     python_files,
 )
 from support.endpoint_server import NO_FAULT
+from support.requests_study import write_study
 from support.serverless_client import ask, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from conftest import Prumo
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -167,6 +172,31 @@ def test_a_container_that_starts_at_once_can_be_limited_too(model: Path) -> None
         limits = _inspected(container)["HostConfig"]
 
     assert limits["CpuQuota"] / limits["CpuPeriod"] == pytest.approx(0.5)
+
+
+def test_a_study_asks_a_container_that_has_its_model_and_limits(
+    prumo_here: Prumo, model: Path, tmp_path: Path
+) -> None:
+    study = write_study(
+        tmp_path,
+        ["real-time"],
+        factors={"target": ["container", "serverless"]},
+        address=IMAGE,
+        # Without it, the server does not start.
+        model=str(model),
+        container_network="host",
+        memory_mb=256,
+        cpus=0.5,
+        requests=3,
+    )
+    result = prumo_here("run", study, "--results", "results")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    for name, record in records(tmp_path / "results").items():
+        rows = read_requests(tmp_path / "results" / "runs" / name / REQUESTS_FILE)
+        assert [row.outcome for row in rows] == ["answered"] * 3
+        assert record["metrics"]["model_bytes"] > 0
+    assert _containers() == []
 
 
 def _client(model: Path) -> list[str]:
