@@ -18,7 +18,7 @@ test: lint .venv/system-packages
 test-all: test test-rest
 
 # What `make test` leaves out: every framework, containers, long kill and fuzz runs.
-test-rest: .venv/test-ready .venv/more-system-packages .venv/checkov
+test-rest: .venv/test-ready .venv/more-system-packages .venv/checkov .venv/prometheus
 	$(PYTEST) -m "not ($(EVERYDAY))"
 
 lint: .venv/test-ready
@@ -59,10 +59,18 @@ clean:
 .venv/checkov: .venv/test-ready
 	$(PYTHON) -m venv $@ && $@/bin/pip install --quiet 'checkov>=3.2,<4' || rm -rf $@
 
+# Unpacked, not installed: the package would start a service, and its pages need 200 MB.
+.venv/prometheus: .venv/more-system-packages
+	@fetch="apt-get download -qq -o APT::Sandbox::User=root prometheus"; \
+		mkdir -p $@ && cd $@ && { $$fetch || { apt-get update -qq && $$fetch; }; } \
+		&& dpkg -x prometheus_*.deb . && rm prometheus_*.deb && touch . \
+		|| { rm -rf "$(CURDIR)/$@"; echo "no Prometheus (the test of compose will skip)"; }
+
 .venv/more-system-packages: .venv/system-packages
 	@missing=""; \
 	[ -x /usr/sbin/debootstrap ] || missing="debootstrap debian-archive-keyring gpgv"; \
 	command -v dockerd >/dev/null || missing="$$missing docker.io"; \
+	command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 || missing="$$missing docker-compose"; \
 	$(INSTALL_MISSING)
 
 define INSTALL_MISSING
