@@ -70,6 +70,7 @@ clean:
 	@missing=""; \
 	[ -x /usr/sbin/debootstrap ] || missing="debootstrap debian-archive-keyring gpgv"; \
 	command -v dockerd >/dev/null || missing="$$missing docker.io"; \
+	command -v buildah >/dev/null || missing="$$missing buildah podman"; \
 	command -v docker-compose >/dev/null || docker compose version >/dev/null 2>&1 || missing="$$missing docker-compose"; \
 	$(INSTALL_MISSING)
 

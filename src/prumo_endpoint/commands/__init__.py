@@ -9,7 +9,7 @@ from prumo.cli.group import LazyGroup, in_section
 COMMANDS = {
     "check": "Check whether a server, a command or a container image keeps SageMaker's rules.",
     "clean": "Remove what a study left on SageMaker.",
-    "deploy": "Bring a packaged model up behind a SageMaker endpoint.",
+    "deploy": "Bring a model up behind a SageMaker endpoint.",
     "update": "Change an endpoint; back to the former version if the new one is not healthy.",
     "list": "List deployments: what runs, and what it costs.",
     "show": "Show one deployment and everything that exists for it.",
@@ -19,12 +19,12 @@ COMMANDS = {
     "keep-warm": "Compare ways to keep a serverless endpoint warm: cold answers against money.",
 }
 
-DEPLOYMENT_COMMANDS = ("deploy", "update", "show", "invoke", "destroy", "leftovers")
+DEPLOYMENT_COMMANDS = ("show", "invoke", "destroy", "leftovers")
 
 EPILOG = """\b
 Example:
   prumo endpoint check http://localhost:8080
-  prumo endpoint deploy model.tar.gz --image lean:1 --memory 2048
+  prumo endpoint deploy model.tar.gz --memory 2048 --expires 4h
   prumo endpoint keep-warm calls.csv --cold 12.5 --warm 0.36 --memory-gb 2
 """
 
@@ -36,8 +36,10 @@ Example:
     summaries=COMMANDS,
     modules={
         "keep-warm": "keep_warm",
-        "list": "deploy:list_command",
-        **{name: f"deploy:{name}" for name in DEPLOYMENT_COMMANDS},
+        "deploy": "deploy:deploy",
+        "update": "deploy:update",
+        "list": "deployments:list_command",
+        **{name: f"deployments:{name}" for name in DEPLOYMENT_COMMANDS},
     },
     epilog=EPILOG,
 )

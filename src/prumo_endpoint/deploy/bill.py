@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
 from prumo.money.billing import rate_of
@@ -37,6 +37,10 @@ class Bill:
         """The most that it can cost, if nobody looks after it."""
         return None if self.worst_per_hour is None else self.worst_per_hour * self.hours
 
+    def document(self) -> dict[str, Any]:
+        """For programs."""
+        return {**asdict(self), "worst": self.worst}
+
     def sentences(self, settings: Settings) -> list[str]:
         """What a user should know before and after."""
         if self.worst_per_hour is None or self.worst is None:
@@ -48,7 +52,7 @@ class Bill:
             idle = f"${self.idle_per_hour:.4g} an hour" if self.idle_per_hour else "nothing"
             first = (
                 f"serverless, {settings.memory_mb} MB: ${self.per_1000_answers:.4g} per 1,000 "
-                f"answers of a second each, {idle} while idle"
+                f"answers of 1 s each, {idle} while idle"
             )
         else:
             first = (

@@ -43,9 +43,9 @@ class Settings:
     name: str
     region: str
     model: str | None
-    """A package on this machine; None where the image contains it."""
+    """A model or its package on this machine; None where the image contains it."""
     image: str
-    """An image on this machine, which is pushed."""
+    """An image on this machine, which is pushed; empty where Prumo has yet to build it."""
     memory_mb: int | None = None
     """Of a serverless endpoint; None for a real-time one."""
     max_concurrency: int = 5
@@ -63,6 +63,8 @@ class Settings:
     """Where Terraform keeps its state; None for the deployment's folder."""
     image_tag: str | None = None
     """Of the image in the repository: the beginning of its digest."""
+    base: str | None = None
+    """What Prumo builds the image from; None where the user gives an image."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or len(self.name) not in _NAME_LENGTHS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, PrumoError
 from prumo_endpoint.image.engine import chosen_engine, run_followed
@@ -19,19 +19,12 @@ _TAG_LENGTH = 16
 
 def image_tag(image: str) -> str:
     """The beginning of the image's own digest: the same content has the same tag."""
-    facts = chosen_engine().facts(image)
-    if facts is None:
-        raise InputError(
-            f"there is no image '{image}' on this machine; make one with "
-            "`prumo image build --variant lean MODEL`"
-        )
-    return str(facts["Id"]).removeprefix("sha256:")[:_TAG_LENGTH]
+    return str(_facts(image)["Id"]).removeprefix("sha256:")[:_TAG_LENGTH]
 
 
 def image_architecture(image: str) -> str:
     """Such as amd64 or arm64; empty where the engine does not say."""
-    facts = chosen_engine().facts(image) or {}
-    return str(facts.get("Architecture", ""))
+    return str(_facts(image).get("Architecture", ""))
 
 
 def push_image(
@@ -65,3 +58,12 @@ def push_image(
     target = f"{repository_url}:{tag}"
     run_followed([program, "tag", image, target], f"tagging {image}", progress)
     run_followed([program, "push", target], f"pushing {image}", progress)
+
+
+def _facts(image: str) -> dict[str, Any]:
+    facts = chosen_engine().facts(image)
+    if facts is None:
+        raise InputError(
+            f"there is no image '{image}' on this machine; without --image, Prumo builds one"
+        )
+    return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import json
 import re
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StorageError, UnavailableError, did_you_mean
-from prumo.files import write_whole
+from prumo.files import file_sha256, write_whole
 from prumo.version import __version__
 from prumo_endpoint.image.engine import PLATFORMS, Engine, run_followed
 from prumo_endpoint.image.layers import saved_image
@@ -35,6 +36,8 @@ _OWN_PACKAGES = ("prumo", "prumo_serve", "prumo_worker", "prumo_retina")
 _OWN_PLUGINS = {"prumo.commands": {"serve"}, "prumo.runtimes": None, "prumo.tasks": None}
 """Group of entry points → those that a server needs of it; None for all."""
 _TENSORFLOW = "tensorflow"
+_BYTECODE = "__pycache__"
+_KEY_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,20 @@ def build_image(plan: Plan, engine: Engine, progress: Progress) -> None:
             except OSError as error:
                 raise StorageError.on_writing(context, error) from error
             engine.build(context, plan.tag, plan.platform, _arguments(plan, runtime), progress)
+
+
+def content_key(plan: Plan, base_digest: str) -> str:
+    """The same for an image of the same files, base, platform and runtime.
+
+    Packages of others do not count: an image that exists keeps the versions that it has.
+    """
+    content = hashlib.sha256(f"{plan.variant}\n{plan.runtime}\n{plan.platform}\n".encode())
+    content.update(base_digest.encode())
+    for folder in (IMAGES / plan.variant, *_own_folders().values()):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.parent.name != _BYTECODE:
+                content.update(f"{path.relative_to(folder)} {file_sha256(path)}\n".encode())
+    return content.hexdigest()[:_KEY_DIGITS]
 
 
 def base_python(names: set[str], base: str) -> str:
@@ -202,11 +219,8 @@ def _fill_app(
     pip = [sys.executable, "-m", "pip", "install", "--no-compile", "--target", str(app)]
     run_followed([*pip, *options, *requirements], "downloading packages", progress)
     shutil.rmtree(app / "bin", ignore_errors=True)
-    for name in _OWN_PACKAGES:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin is not None:
-            hidden = shutil.ignore_patterns("__pycache__")
-            shutil.copytree(Path(spec.origin).parent, app / name, ignore=hidden)
+    for name, folder in _own_folders().items():
+        shutil.copytree(folder, app / name, ignore=shutil.ignore_patterns(_BYTECODE))
     _write_own_metadata(app / f"prumo-{__version__}.dist-info")
     shutil.copy(IMAGES / "healthcheck.py", app)
     if _numbers(python) != sys.version_info[:2]:
@@ -227,6 +241,16 @@ def _fill_server(
     run_followed([*pip, *options, *requirements], "downloading packages", progress)
     shutil.copytree(IMAGES / _TENSORFLOW, context / "server")
     shutil.copy(IMAGES / "healthcheck.py", context / "server")
+
+
+def _own_folders() -> dict[str, Path]:
+    """Package of Prumo → where it is installed."""
+    specs = {name: importlib.util.find_spec(name) for name in _OWN_PACKAGES}
+    return {
+        name: Path(spec.origin).parent
+        for name, spec in specs.items()
+        if spec is not None and spec.origin is not None
+    }
 
 
 def _write_own_metadata(folder: Path) -> None:

@@ -78,11 +78,16 @@ class Engine:
         if answer.returncode:
             return None
         document = json.loads(answer.stdout)
-        # Buildah keeps the description as others see it one level deeper.
-        found: dict[str, Any] = (
-            document[0] if isinstance(document, list) else document.get("OCIv1", document)
-        )
-        return found
+        if isinstance(document, list):
+            found: dict[str, Any] = document[0]
+            return found
+        # Buildah's own words, as the others would put it.
+        described = document["OCIv1"]
+        return {
+            **described,
+            "Id": document["FromImageID"],
+            "Architecture": described["architecture"],
+        }
 
     def require_base(self, image: str, target: str) -> None:
         """Pull a base image that is not here; refuse one that is for another platform."""
@@ -96,7 +101,7 @@ class Engine:
                     f"{complaint(answer)}. Give another with --base; docs/images.md says how "
                     "to make one with debootstrap"
                 )
-        machine = facts.get("Architecture") or facts.get("architecture")
+        machine = facts.get("Architecture")
         if machine and machine != target.partition("/")[2]:
             raise InputError(
                 f"the base image '{image}' is for linux/{machine}, and the image is to be for "
