@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prumo_endpoint.ledger import Ledger, Resource, State
-from prumo_endpoint.load.request_table import RequestTable, Row
+from prumo_endpoint.load.request_table import REQUESTS_FILE, RequestTable, Row, read_requests
 from prumo_endpoint.load.sent import Sent
 from prumo_endpoint.sagemaker import LEDGER_FILE, cloudwatch, deployment
 from prumo_endpoint.sagemaker.account import Account
 from prumo_endpoint.sagemaker.cloudwatch import CLOUDWATCH_FILE, CloudWatch, read_points
+from prumo_endpoint.sagemaker.keeper import LOG_ENDING
 from prumo_endpoint.sagemaker.resources import PUBLIC_REPOSITORY, Removal
-from support.aws_faults import Answer, Call, answer_calls, expired, refused
+from support.aws_faults import Answer, Call, answer_calls, expired, network, refused
 from support.command_study import records
 from support.fake_sagemaker import REGION, ROLE, FakeAws, fake_aws
 from support.heard_progress import Heard
@@ -260,6 +261,87 @@ def test_credentials_that_expire_in_a_run_make_it_invalid_and_renewed_ones_remov
     assert refusals
     assert "cannot remove it yet" in result.stdout
     assert "the AWS credentials do not work: The security token" in result.stdout
+    assert aws.resources() == []
+    assert Ledger(tmp_path / "results" / LEDGER_FILE).remaining() == []
+
+
+@pytest.mark.slow
+def test_each_request_keeps_its_verdict_and_failures_in_a_row_end_the_sequence(
+    prumo_here: Prumo, tmp_path: Path, aws: FakeAws
+) -> None:
+    aws.faults = [
+        "",
+        "throttled",
+        "model error",
+        "",
+        "hang",
+        "cold",
+        *[""] * 24,
+        *["throttled"] * 30,
+    ]
+    study = write_study(tmp_path, requests=30, answer_seconds=1, stop_after_failures=3)
+    study.write_text(json.dumps(json.loads(study.read_text()) | {"replications": 2}))
+    result = prumo_here("run", study, "--results", "results", "--yes")
+
+    first, second = (
+        (record, read_requests(tmp_path / "results" / "runs" / name / REQUESTS_FILE))
+        for name, record in sorted(records(tmp_path / "results").items())
+    )
+    assert result.returncode == 1, result.stdout + result.stderr
+    record, rows = first
+    assert [(row.outcome, row.status, row.reason, row.is_cold) for row in rows] == [
+        ("answered", 200, "", True),
+        ("refused", 429, "ThrottlingException", None),
+        ("refused", 424, "ModelError 500", None),
+        ("answered", 200, "", False),
+        ("late", None, "", None),
+        # A new boot id proves that this one had to start an instance.
+        ("answered", 200, "", True),
+        *[("answered", 200, "", False)] * 24,
+    ]
+    assert rows[5].boot_id == rows[7].boot_id != rows[3].boot_id
+    assert record["verdict"] == "finished"
+    assert record["metrics"]["failed_requests"] == 3
+    assert record["metrics"]["cold_answers"] == 2
+    record, rows = second
+    assert record["verdict"] == "crashed"
+    assert "no request was answered: " in record["reason"]
+    # Some more may have been sent before the third was written down.
+    assert 3 <= len(rows) < 30
+    assert {row.reason for row in rows} == {"ThrottlingException"}
+    assert aws.resources() == []
+
+
+@pytest.mark.slow
+def test_a_run_that_loses_the_network_is_recorded_and_everything_removed_once_it_is_back(
+    prumo_here: Prumo, tmp_path: Path, aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "results" / f"{LEDGER_FILE}{LOG_ENDING}"
+    study = write_study(tmp_path, requests=500, stop_after_failures=3)
+    with network(aws.moto_url) as to_aws, network(aws.url) as to_runtime:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", to_aws.url)
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", to_runtime.url)
+
+        def lose_network() -> None:
+            while len(aws.bodies) < 3:
+                time.sleep(0.02)
+            to_aws.cut()
+            to_runtime.cut()
+            while "cannot remove it yet" not in log.read_text():
+                time.sleep(0.1)
+            assert aws.resources()
+            to_aws.restore()
+
+        thread = threading.Thread(target=lose_network, daemon=True)
+        thread.start()
+        result = prumo_here("run", study, "--results", "results", "--yes")
+        thread.join(5)
+
+    (record,) = records(tmp_path / "results").values()
+    assert record["verdict"] == "finished", result.stdout + result.stderr
+    assert 3 <= record["metrics"]["failed_requests"] < 400
+    assert "no points of CloudWatch" in (tmp_path / "results/runs/C01-r1/worker.log").read_text()
+    assert "cannot remove it yet" in result.stdout
     assert aws.resources() == []
     assert Ledger(tmp_path / "results" / LEDGER_FILE).remaining() == []
 

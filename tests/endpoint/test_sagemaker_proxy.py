@@ -18,6 +18,7 @@ from prumo_endpoint.sagemaker import LEDGER_FILE
 from prumo_endpoint.sagemaker.deployment import architecture_of
 from prumo_endpoint.sagemaker.proxy import running_proxy
 from prumo_endpoint.sagemaker.resources import BUCKET, ENDPOINT, MODEL, Removal, by_hand
+from support.aws_faults import network
 from support.fake_sagemaker import REGION, FakeAws, fake_aws
 from support.model_packages import write_colour_package
 from support.served_process import served_process
@@ -75,6 +76,25 @@ def test_a_runtime_that_cannot_be_reached_is_an_answer_too(
         answer = connection.getresponse()
         assert (answer.status, json.loads(answer.read())["error"]["kind"]) == (502, "no_answer")
     assert aws.bodies == []
+
+
+def test_a_network_that_is_lost_leaves_no_request_without_an_answer(
+    aws: FakeAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with network(aws.url) as way:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SAGEMAKER_RUNTIME", way.url)
+        with running_proxy("asked", REGION) as port, closing(_connection(port)) as connection:
+            found = []
+            for number in range(30):
+                way.is_cut = number > 0
+                connection.request("POST", "/invocations", b"x")
+                answer = connection.getresponse()
+                said = json.loads(answer.read())
+                found.append((answer.status, said.get("error", {}).get("kind")))
+                way.cut()
+
+    # Connections that break before the request is sent are the ones to be afraid of.
+    assert found == [(200, None)] + [(502, "no_answer")] * 29
 
 
 def test_prumos_server_behind_sagemaker_says_which_start_of_it_answered(

@@ -1,6 +1,7 @@
 """Calls that moto's server answers otherwise: refused, late, or for a key that has expired.
 
-`answer_calls(patch, lambda call: expired() if call.access_key == "AKIAOLD" else None)`
+`answer_calls(patch, lambda call: expired() if call.access_key == "AKIAOLD" else None)`, and a
+`network` before a server that can be lost: `with network(url) as way: way.cut()`.
 """
 
 from __future__ import annotations
@@ -8,9 +9,13 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     import pytest
@@ -61,6 +66,8 @@ def answer_calls(patch: pytest.MonkeyPatch, answer: Callable[[Call], Answer | No
         if given is None:
             return passed_on(self, environ, start_response)
         content = _content(given, is_json="HTTP_X_AMZ_TARGET" in environ)
+        if b"Action=" in body:
+            content = b"<ErrorResponse>" + content + b"</ErrorResponse>"
         length = ("Content-Length", str(len(content)))
         start_response(f"{given.status} Answer", [("Content-Type", "application/json"), length])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [content]
@@ -87,3 +94,58 @@ def _content(answer: Answer, *, is_json: bool) -> bytes:
     message = answer.content.get("message", "")
     error = f"<Error><Code>{answer.code}</Code><Message>{message}</Message></Error>"
     return error.encode()
+
+
+@dataclass
+class Network:
+    """The way to a server; while it is cut, connections break and new ones are refused."""
+
+    target: tuple[str, int]
+    listener: socket.socket
+    is_cut: bool = False
+    connections: set[socket.socket] = field(default_factory=set)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+
+    def cut(self) -> None:
+        self.is_cut = True
+        for connection in list(self.connections):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def restore(self) -> None:
+        self.is_cut = False
+
+    def relay(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                if self.is_cut:
+                    client.close()
+                    continue
+                server = socket.create_connection(self.target)
+                self.connections |= {client, server}
+                for way in ((client, server), (server, client)):
+                    threading.Thread(target=self._pump, args=way, daemon=True).start()
+
+    def _pump(self, source: socket.socket, sink: socket.socket) -> None:
+        with suppress(OSError):
+            while content := source.recv(1 << 16):
+                sink.sendall(content)
+        self.connections -= {source, sink}
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def network(url: str) -> Iterator[Network]:
+    """A way to a server of this machine."""
+    parts = urlsplit(url)
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+        way = Network((str(parts.hostname), int(parts.port or 80)), listener)
+        threading.Thread(target=way.relay, daemon=True).start()
+        yield way
+        way.cut()

@@ -112,6 +112,8 @@ class Proxy:
             connection = self._idle.pop() if is_reused else await self._connect()
             if is_reused and not connection.is_open:
                 continue
+            if not connection.is_open:
+                raise Failure(NO_ANSWER, f"{self._host} closed the connection at once")
             answer = await self._sent(connection, signed)
             # As a rule AWS had closed the idle connection and never took the request.
             if isinstance(answer, Failure) and answer.kind == NO_ANSWER and is_reused:
