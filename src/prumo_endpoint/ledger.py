@@ -51,6 +51,11 @@ class Resource:
     """Resources of one group are removed together."""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from all others: a repository and an endpoint may share a name."""
+        return self.kind, self.name, self.region
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -135,7 +140,7 @@ def _remaining(entries: Sequence[Entry], group: str | None = None) -> list[Entry
     for entry in entries:
         resource = entry.resource
         if entry.state is not State.USED and (group is None or resource.group == group):
-            last[resource.kind, resource.name, resource.region] = entry
+            last[resource.key] = entry
     return [entry for entry in reversed(last.values()) if entry.state is not State.DELETED]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,16 +19,22 @@ import pytest
 
 from prumo.errors import InputError
 from prumo_endpoint.deploy.bill import bill_of
+from prumo_endpoint.deploy.certificate import certificate
 from prumo_endpoint.deploy.deployment import Backend, Deployment, Settings
 from prumo_endpoint.ledger import Ledger, Resource, State
+from prumo_endpoint.sagemaker.account import Account
 from prumo_endpoint.sagemaker.resources import Removal
 from support import fake_docker
+from support.aws_faults import Answer, Call, answer_calls, expired, refused
 from support.fake_sagemaker import FakeAws, fake_aws
-from support.killing_proxy import killing_proxy
-from support.terraform import provider_mirror, terraform_program
+from support.killing_proxy import KillingProxy, killing_proxy
+from support.terraform import provider_mirror, terraform_program, without_lifecycle_rule
 
 NAME = "mobilenet"
 SERVERLESS = ("--memory", "2048", "--yes")
+REAL_TIME = ("--instance-type", "ml.m5.large", "--instances-max", "2", "--yes")
+# And what the fake itself writes when it is asked.
+READING = re.compile("Describe|List|Get|BatchGet|BatchCheck|GET|HEAD|PutMetricData")
 MOST_KILLS = 80
 
 
@@ -35,6 +42,7 @@ MOST_KILLS = 80
 def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
     terraform_program()
     monkeypatch.setenv("TF_CLI_CONFIG_FILE", str(provider_mirror(tmp_path)))
+    without_lifecycle_rule(tmp_path / "deployments" / NAME / "terraform")
     with fake_aws() as fake:
         for name, value in fake.environment.items():
             monkeypatch.setenv(name, value)
@@ -73,7 +81,8 @@ def deployed(folder: Path, model: Path, *words: object) -> subprocess.CompletedP
 def everything(aws: FakeAws) -> dict[str, list[str]]:
     """All that exists in the account, by kind."""
     sagemaker, client = aws.client("sagemaker"), aws.client
-    logs, alarms = client("logs"), client("cloudwatch")
+    logs, alarms, scaling = client("logs"), client("cloudwatch"), client("application-autoscaling")
+    targets = scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
     return {
         "endpoints": [each["EndpointName"] for each in sagemaker.list_endpoints()["Endpoints"]],
         "configurations": [
@@ -89,18 +98,43 @@ def everything(aws: FakeAws) -> dict[str, list[str]]:
         "schedules": [each["Name"] for each in client("scheduler").list_schedules()["Schedules"]],
         "logs": [each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]],
         "alarms": [each["AlarmName"] for each in alarms.describe_alarms()["MetricAlarms"]],
+        "targets": [each["ResourceId"] for each in targets],
     }
 
 
 def nothing() -> dict[str, list[str]]:
-    kinds = "endpoints configurations models buckets repositories roles schedules logs alarms"
+    kinds = (
+        "endpoints configurations models buckets repositories roles schedules logs alarms targets"
+    )
     return {kind: [] for kind in kinds.split()}
 
 
+def heard_calls(patch: pytest.MonkeyPatch, faults: dict[str, Answer] | None = None) -> list[str]:
+    """The calls that change the account, from now on; those with a fault are refused once."""
+    heard: list[str] = []
+    left = dict(faults or {})
+
+    def answer(call: Call) -> Answer | None:
+        if not READING.match(call.name):
+            heard.append(call.name)
+        return left.pop(call.name, None)
+
+    answer_calls(patch, answer)
+    return heard
+
+
 @pytest.mark.slow
-def test_an_endpoint_comes_changes_and_goes(aws: FakeAws, tmp_path: Path, model: Path) -> None:
+def test_an_endpoint_comes_changes_and_goes(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = heard_calls(monkeypatch)
     done = deployed(tmp_path, model, "--expires", "4h")
     assert done.returncode == 0, done.stderr
+    # The deadline is there before anything that costs money.
+    assert heard.index(f"POST /schedules/{NAME}-expiry") < heard.index("CreateEndpoint")
+    ledger = Deployment(tmp_path / "deployments" / NAME).ledger.entries()
+    intended = {each.resource.key for each in ledger if each.state is State.INTENDED}
+    assert intended == {each.resource.key for each in ledger}
     assert done.stdout.startswith(f"{NAME} answers: https://runtime.sagemaker.us-east-1.")
     assert "$0.04 per 1,000 answers" in done.stdout
     assert "prumo endpoint destroy mobilenet" in done.stdout
@@ -131,7 +165,9 @@ def test_an_endpoint_comes_changes_and_goes(aws: FakeAws, tmp_path: Path, model:
     assert gone.returncode == 0, gone.stderr
     assert everything(aws) == nothing()
     (certificate,) = (tmp_path / "deployments" / NAME).glob("certificate-*.json")
-    looked_for = json.loads(certificate.read_text())["looked_for"]
+    content = json.loads(certificate.read_text())
+    assert content["tag"] == {"key": "prumo:endpoint", "value": NAME, "listed_though_gone": []}
+    looked_for = content["looked_for"]
     assert {"s3-bucket", "iam-role", "sagemaker-endpoint"} <= {each["kind"] for each in looked_for}
     assert all(each["deleted"] and not each["found"] for each in looked_for)
     assert prumo(tmp_path, "leftovers").stdout == "Nothing is left in us-east-1.\n"
@@ -139,10 +175,14 @@ def test_an_endpoint_comes_changes_and_goes(aws: FakeAws, tmp_path: Path, model:
 
 @pytest.mark.slow
 def test_a_version_that_is_not_healthy_gives_way_to_the_former(
-    aws: FakeAws, tmp_path: Path, model: Path
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert deployed(tmp_path, model).returncode == 0
     before = everything(aws)
+    heard = heard_calls(monkeypatch)
+    assert "answers as before" in deployed(tmp_path, model).stdout
+    assert heard == []
+
     package(model, b"worse weights")
     aws.faults = ["model error"]
     done = deployed(tmp_path, model)
@@ -151,6 +191,19 @@ def test_a_version_that_is_not_healthy_gives_way_to_the_former(
     assert everything(aws) == before
     deployment = Deployment(tmp_path / "deployments" / NAME)
     assert deployment.settings() == deployment.healthy_settings()
+
+    heard_calls(monkeypatch, {"UpdateEndpoint": refused("ValidationException", "no capacity")})
+    done = deployed(tmp_path, model)
+    assert "the former one answers again" in done.stderr
+    assert "no capacity" in done.stderr
+    assert everything(aws) == before
+
+    # A configuration that Terraform refuses changes nothing, so there is nothing to go back to.
+    (deployment.terraform_path / "broken.tf").write_text("resource {")
+    done = deployed(tmp_path, model)
+    assert done.returncode == 2
+    assert "going back" not in done.stderr
+    assert everything(aws) == before
 
 
 @pytest.mark.slow
@@ -164,56 +217,176 @@ def test_what_belongs_to_somebody_else_is_not_touched(
     assert everything(aws) == {**nothing(), "repositories": [NAME]}
 
 
-def killed_after_every_change(
-    aws: FakeAws, folder: Path, *words: object, terraform_dies: bool = True, kills: int = MOST_KILLS
-) -> list[str]:
-    """Run a command again and again, killed after a change each time, until there is none left.
-
-    Terraform dies with it, or is interrupted and ends by itself. The calls before each death.
-    """
-    with killing_proxy(aws.moto_url, with_children=terraform_dies) as proxy:
-        # One call at a time, or some would be made between a kill and the next.
-        serial = {"TF_CLI_ARGS_apply": "-parallelism=1", "TF_CLI_ARGS_destroy": "-parallelism=1"}
-        environment = os.environ | serial | {"AWS_ENDPOINT_URL": proxy.url}
-        command = [sys.executable, "-m", "prumo", "endpoint", *map(str, words)]
-        while True:
-            with subprocess.Popen(
-                command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=PIPE
-            ) as process:
-                if len(proxy.killed_after) < kills:
-                    proxy.victim = process.pid
-                _, complaint = process.communicate()
-            psutil.wait_procs(proxy.orphans)
-            if process.returncode != -signal.SIGKILL:
-                assert process.returncode == 0, complaint.decode()
-                return proxy.killed_after
+def killed_after_changes(
+    proxy: KillingProxy, folder: Path, *words: object, kills: int = MOST_KILLS
+) -> None:
+    """Run a command again and again, killed after a change each time, until there is none left."""
+    # One call at a time, or some would be made between a kill and the next.
+    environment = os.environ | {
+        "TF_CLI_ARGS_apply": "-parallelism=1",
+        "AWS_ENDPOINT_URL": proxy.url,
+    }
+    command = [sys.executable, "-m", "prumo", "endpoint", *map(str, words)]
+    for _ in range(MOST_KILLS):
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=PIPE
+        ) as process:
+            if len(proxy.killed_after) < kills:
+                proxy.victim = process.pid
+            _, complaint = process.communicate()
+        proxy.victim = None
+        psutil.wait_procs(proxy.orphans)
+        if process.returncode != -signal.SIGKILL:
+            assert process.returncode == 0, complaint.decode()
+            return
+    pytest.fail("it never ended")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("terraform_dies", "kills"), [(True, MOST_KILLS), (False, 3)], ids=["all", "prumo-alone"]
+    ("terraform_dies", "kills"), [(True, MOST_KILLS), (False, 1)], ids=["all", "prumo-alone"]
 )
 def test_killed_after_changes_of_the_account_it_creates_and_leaves_nothing_twice(
     aws: FakeAws, tmp_path: Path, model: Path, terraform_dies: bool, kills: int
 ) -> None:
-    def swept(*words: object) -> set[str]:
-        calls = killed_after_every_change(
-            aws, tmp_path, *words, terraform_dies=terraform_dies, kills=kills
-        )
-        assert len(calls) == kills if kills < MOST_KILLS else len(calls) < kills
-        return {call.split()[0] for call in calls}
-
-    kinds = swept("deploy", model.name, "--image", "lean:1", *SERVERLESS, "--expires", "4h")
-    if terraform_dies:
-        assert {"CreateRole", "CreateModel", "CreateEndpointConfig", "CreateEndpoint"} <= kinds
-    assert {kind: len(names) for kind, names in everything(aws).items()} == {
-        **dict.fromkeys(nothing(), 1),
-        "roles": 2,
-    }
-    kinds = swept("destroy", NAME, "--yes")
-    if terraform_dies:
-        assert {"DeleteEndpoint", "DeleteModel", "DeleteRole"} <= kinds
+    # Alone it is killed in the middle of Terraform's work.
+    only = "" if terraform_dies else "CreateRole|DeleteModel"
+    with killing_proxy(aws.moto_url, with_children=terraform_dies, only=only) as proxy:
+        words = ("deploy", model.name, "--image", "lean:1", *SERVERLESS, "--expires", "4h")
+        killed_after_changes(proxy, tmp_path, *words, kills=kills)
+        assert {kind: len(names) for kind, names in everything(aws).items()} == {
+            **dict.fromkeys(nothing(), 1),
+            "roles": 2,
+            "targets": 0,
+        }
+        killed_after_changes(proxy, tmp_path, "destroy", NAME, "--yes", kills=2 * kills)
     assert everything(aws) == nothing()
+    kinds = {"CreateRole", "DeleteModel"}
+    if terraform_dies:
+        kinds |= {"PUT 0", "CreateRepository", "PutImage", "PUT 1", "setting", "CreateModel"}
+        kinds |= {"CreateEndpointConfig", "CreateEndpoint", "DeleteEndpoint", "DeleteRole"}
+    assert kinds <= set(proxy.killed_after)
+
+
+@pytest.mark.slow
+def test_killed_while_its_version_changes_it_goes_on(
+    aws: FakeAws, tmp_path: Path, model: Path
+) -> None:
+    assert deployed(tmp_path, model).returncode == 0
+    package(model, b"other weights")
+    with killing_proxy(aws.moto_url, only="CreateModel|CreateEndpointConfig|UpdateEnd") as proxy:
+        killed_after_changes(
+            proxy, tmp_path, "deploy", model.name, "--image", "lean:1", *SERVERLESS
+        )
+    assert proxy.killed_after == ["CreateModel", "CreateEndpointConfig", "UpdateEndpoint"]
+    found = everything(aws)
+    assert len(found["models"]) == len(found["configurations"]) == 1
+
+
+@pytest.mark.slow
+def test_a_call_that_arrives_after_its_process_was_killed_is_not_made_twice(
+    aws: FakeAws, tmp_path: Path, model: Path
+) -> None:
+    words = ("deploy", model.name, "--image", "lean:1", *SERVERLESS)
+    with killing_proxy(aws.moto_url, only="none", held_up="CreateRole") as proxy:
+        killed_after_changes(proxy, tmp_path, *words)
+    # The second arrived right after the first, and was refused.
+    assert proxy.calls.count(f"CreateRole {NAME}-us-east-1") == 1
+    assert everything(aws)["roles"] == [f"{NAME}-us-east-1"]
+
+
+@pytest.mark.slow
+def test_instances_that_scale_are_killed_resumed_and_removed_without_terraform(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("deploy", model.name, "--image", "lean:1", *REAL_TIME)
+    only = "CreateEndpoint|RegisterScalableTarget|PutScalingPolicy"
+    with killing_proxy(aws.moto_url, only=only) as proxy:
+        killed_after_changes(proxy, tmp_path, *words)
+    assert {"RegisterScalableTarget", "PutScalingPolicy"} <= set(proxy.killed_after)
+    assert everything(aws)["targets"] == [f"endpoint/{NAME}/variant/AllTraffic"]
+
+    (tmp_path / "deployments" / NAME / "terraform" / "terraform.tfstate").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    heard = heard_calls(monkeypatch)
+    gone = prumo(tmp_path, "destroy", NAME, "--yes")
+    assert gone.returncode == 0, gone.stderr
+    assert "Terraform failed, removing by the ledger" in gone.stderr
+    assert heard.index("DeregisterScalableTarget") < heard.index("DeleteEndpoint")
+    assert everything(aws) == nothing()
+
+
+@pytest.mark.slow
+def test_a_state_in_s3_is_locked_there_and_does_not_move_by_itself(
+    aws: FakeAws, tmp_path: Path, model: Path
+) -> None:
+    aws.client("s3").create_bucket(Bucket="states")
+    done = deployed(tmp_path, model, "--state", "s3://states/prumo")
+    assert done.returncode == 0, done.stderr
+    objects = aws.client("s3").list_objects_v2(Bucket="states")["Contents"]
+    assert [each["Key"] for each in objects] == [f"prumo/{NAME}/terraform.tfstate"]
+    moved = deployed(tmp_path, model)
+    assert moved.returncode == 2
+    assert "give --state s3://states/prumo as before" in moved.stderr
+    assert "terraform init -migrate-state" in moved.stderr
+    assert prumo(tmp_path, "destroy", NAME, "--yes").returncode == 0
+    assert everything(aws) == {**nothing(), "buckets": ["states"]}
+
+
+@pytest.mark.slow
+def test_an_apply_that_fails_half_way_can_be_completed_and_removed(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard_calls(monkeypatch, {"CreateEndpoint": refused("ValidationException", "no capacity")})
+    done = deployed(tmp_path, model)
+    assert done.returncode == 2
+    assert "no capacity" in done.stderr
+    assert "run the same command again, or prumo endpoint destroy mobilenet" in done.stderr
+    assert everything(aws)["endpoints"] == []
+    assert deployed(tmp_path, model).returncode == 0
+    assert prumo(tmp_path, "destroy", NAME, "--yes").returncode == 0
+    assert everything(aws) == nothing()
+
+
+@pytest.mark.slow
+def test_what_the_account_does_not_allow_is_refused_before_anything_is_created(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    aws.quotas = {"ml.m5.large for endpoint usage": 1.0}
+    words = ("deploy", model.name, "--image", "lean:1")
+    quota = prumo(tmp_path, *words, *REAL_TIME)
+    assert quota.returncode == 2
+    assert "is 1 in us-east-1, and 2 are needed at once; ask AWS for more" in quota.stderr
+
+    with monkeypatch.context() as patch:
+        taken = refused("AccessDenied", "Forbidden", 403)
+        heard_calls(patch, {f"HEAD /{NAME}-123456789012": taken})
+        done = deployed(tmp_path, model)
+    assert done.returncode == 2
+    assert "is taken by another account" in done.stderr
+    assert "choose another --name" in done.stderr
+
+    with monkeypatch.context() as patch:
+        answer_calls(patch, lambda _: expired())
+        done = deployed(tmp_path, model, "--name", "other")
+    assert done.returncode == 2
+    assert "renew them with `aws sso login` or new keys" in done.stderr
+    assert not (tmp_path / "deployments" / "other").exists()
+    assert everything(aws) == nothing()
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_certificate_tells_resources_of_one_name_apart(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path / "deployments" / NAME)
+    for kind in ("ecr-repository", "sagemaker-endpoint"):
+        resource = Resource(kind, NAME, "us-east-1")
+        deployment.ledger.record(resource, State.CREATED)
+        if kind == "ecr-repository":
+            deployment.ledger.record(resource, State.DELETED)
+    repository, endpoint = certificate(deployment, Account("us-east-1"))["looked_for"]
+    assert repository["deleted"]
+    assert endpoint["created"]
+    assert endpoint["deleted"] is None
 
 
 @pytest.mark.parametrize(
@@ -258,6 +431,10 @@ def test_bad_input_is_told_before_anything_begins(
     arm = prumo(tmp_path, "deploy", model.name, "--image", "arm:1", *SERVERLESS)
     assert arm.returncode == 2
     assert "is for arm64, and a serverless endpoint needs amd64" in arm.stderr
+    graviton = ("--image", "lean:1", "--instance-type", "ml.c7g.large", "--yes")
+    intel = prumo(tmp_path, "deploy", model.name, *graviton)
+    assert intel.returncode == 2
+    assert "is for amd64, and ml.c7g.large needs arm64" in intel.stderr
     without = deployed(tmp_path, model)
     assert without.returncode == 2
     assert "Terraform is not installed, nor OpenTofu" in without.stderr
@@ -265,17 +442,16 @@ def test_bad_input_is_told_before_anything_begins(
     with tarfile.open(bare, "w:gz") as archive:
         archive.add(model, "weights")
     assert "has no manifest.json" in deployed(tmp_path, bare).stderr
+    monkeypatch.setenv("PATH", "/nonexistent")
+    no_engine = deployed(tmp_path, model)
+    assert no_engine.returncode == 2
+    assert "Docker" in no_engine.stderr
     assert "no deployment 'other'" in prumo(tmp_path, "destroy", "other").stderr
     assert not (tmp_path / "deployments").exists()
 
 
-def test_two_at_once_do_not_mix(
-    tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    terraform_program()
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    path = f"{fake_docker.put_on_path(tmp_path / 'bin')}:{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)
+@pytest.mark.usefixtures("aws")
+def test_two_at_once_do_not_mix(tmp_path: Path, model: Path) -> None:
     with Deployment(tmp_path / "deployments" / NAME).locked():
         second = deployed(tmp_path, model)
     assert second.returncode != 0
@@ -294,15 +470,3 @@ def test_what_is_in_another_account_is_neither_forgotten_nor_removed(
     assert remains.name == NAME
     assert "is in account 999999999999, and these credentials are of 123456789012" in said[0]
     assert everything(aws)["repositories"] == [NAME]
-
-
-@pytest.mark.slow
-def test_without_terraform_the_ledger_is_enough_to_remove_everything(
-    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert deployed(tmp_path, model).returncode == 0
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    gone = prumo(tmp_path, "destroy", NAME, "--yes")
-    assert gone.returncode == 0, gone.stderr
-    assert "Terraform failed, removing by the ledger" in gone.stderr
-    assert everything(aws) == nothing()

@@ -67,6 +67,14 @@ def terraform(
     )
 
 
+def without_lifecycle_rule(folder: Path) -> None:
+    """Leave out of a configuration the rule after which the provider waits for most of a minute."""
+    module = folder / "modules" / "model_bucket"
+    module.mkdir(parents=True, exist_ok=True)
+    rule = 'resource "aws_s3_bucket_lifecycle_configuration" "models" {\n  count = 0\n}\n'
+    (module / "without_rule_override.tf").write_text(rule)
+
+
 def initialised_copy(folder: Path) -> Path:
     """The root module with its provider, exactly as locked."""
     copy = folder / "terraform"

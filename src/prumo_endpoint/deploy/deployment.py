@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StorageError, did_you_mean
 from prumo.files import locked, write_json
+from prumo_endpoint.deploy.terraform import BACKEND_FILE
 from prumo_endpoint.infrastructure import TERRAFORM
 from prumo_endpoint.ledger import Ledger
 
@@ -169,7 +170,7 @@ class Deployment:
                 dirs_exist_ok=True,
             )
             write_json(self.terraform_path / VARIABLES_FILE, variables)
-            write_json(self.terraform_path / "backend.tf.json", backend.configuration(self.name))
+            write_json(self.terraform_path / BACKEND_FILE, backend.configuration(self.name))
 
     def write_certificate(self, content: Mapping[str, object]) -> Path:
         """What was created and is gone."""
@@ -196,6 +197,11 @@ class Backend:
     prefix: str = ""
     region: str = ""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether Terraform has to be asked for the state."""
+        return bool(self.bucket)
+
     @classmethod
     def from_text(cls, text: str | None, region: str) -> Backend:
         """Of `s3://BUCKET/PREFIX`; None is the local folder."""
@@ -212,7 +218,8 @@ class Backend:
             return {"terraform": {"backend": {"local": {}}}}
         key = "/".join(filter(None, [self.prefix, name, "terraform.tfstate"]))
         s3 = {"bucket": self.bucket, "key": key, "region": self.region, "use_lockfile": True}
-        return {"terraform": {"backend": {"s3": s3}}}
+        # The lock as a file beside the state is newer than what the modules need.
+        return {"terraform": {"backend": {"s3": s3}, "required_version": ">= 1.10"}}
 
 
 def deployments(folder: Path) -> list[Deployment]:

@@ -41,15 +41,25 @@ def find_leftovers(region: str, known: Iterable[Deployment]) -> list[Leftover]:
                 remove = f"prumo endpoint destroy {deployment.name}"
                 found.append(Leftover(name, deployment.name, remove))
                 names.add(resource.name)
-    tagging = account.client("resourcegroupstaggingapi")
-    for tag in TAGS:
-        with aws_errors("looking for tags"):
-            pages = list(tagging.get_paginator("get_resources").paginate(TagFilters=[{"Key": tag}]))
-        arns = [each["ResourceARN"] for page in pages for each in page["ResourceTagMappingList"]]
-        found += [
-            Leftover(arn, "", "no ledger here has it; remove it by hand")
-            for arn in arns
-            # Names end an ARN, after a colon or a slash; those of log groups contain slashes.
-            if not any(arn.endswith((f":{name}", f"/{name}", f":{name}:*")) for name in names)
-        ]
+    found += [
+        Leftover(arn, "", "no ledger here has it; remove it by hand")
+        for tag in TAGS
+        for arn in tagged_arns(account, tag)
+        if not is_named(arn, names)
+    ]
     return found
+
+
+def tagged_arns(account: Account, key: str, value: str | None = None) -> list[str]:
+    """Everything of a region with a tag, whatever its value or with this one."""
+    wanted = {"Key": key} if value is None else {"Key": key, "Values": [value]}
+    tagging = account.client("resourcegroupstaggingapi")
+    with aws_errors("looking for tags"):
+        pages = list(tagging.get_paginator("get_resources").paginate(TagFilters=[wanted]))
+    return [each["ResourceARN"] for page in pages for each in page["ResourceTagMappingList"]]
+
+
+def is_named(arn: str, names: Iterable[str]) -> bool:
+    """Whether it is the ARN of one of these."""
+    # Names end an ARN, after a colon or a slash; those of log groups contain slashes.
+    return any(arn.endswith((f":{name}", f"/{name}", f":{name}:*")) for name in names)

@@ -16,17 +16,29 @@ from typing import TYPE_CHECKING, Any
 from prumo.errors import InputError, PrumoError, UnavailableError
 from prumo.files import file_sha256, write_json
 from prumo_endpoint.bodies import drawn_body
+from prumo_endpoint.deploy.certificate import certificate
 from prumo_endpoint.deploy.deployment import IMPORTS_FILE, Backend, Deployment, Settings
+from prumo_endpoint.deploy.parts import (
+    STATEFUL_TYPES,
+    STORE_TYPES,
+    Part,
+    bucket_name,
+    missing_parts,
+    parts_in_state,
+    stores,
+    wanted_parts,
+)
 from prumo_endpoint.deploy.push import image_architecture, image_tag, push_image
-from prumo_endpoint.deploy.terraform import Change, Step, Terraform, TerraformError
+from prumo_endpoint.deploy.stores import create_store, upload_model
+from prumo_endpoint.deploy.terraform import Step, Terraform, TerraformError
 from prumo_endpoint.ledger import Resource, State
-from prumo_endpoint.sagemaker.account import Account, AccountError, aws_errors
+from prumo_endpoint.sagemaker.account import BAD_CREDENTIALS, Account, AccountError, aws_errors
 from prumo_endpoint.sagemaker.deployment import architecture_of
 from prumo_endpoint.sagemaker.preflight import quota_lines
-from prumo_endpoint.sagemaker.resources import KINDS, Removal, exists
+from prumo_endpoint.sagemaker.resources import ENDPOINT, KINDS, Removal, exists
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from prumo.progress import Progress
     from prumo_endpoint.bodies import Body
@@ -57,7 +69,8 @@ class Rollout:
         self._deployment = deployment
         self._backend = backend
         self._progress = progress
-        self._is_ready = False
+        self._steps = 0
+        """Of Terraform, until now."""
 
     @cached_property
     def _terraform(self) -> Terraform:
@@ -66,17 +79,13 @@ class Rollout:
     def deploy(self, settings: Settings) -> Answering:
         """Bring it up, or change it; back to what it was where the new version is not healthy."""
         deployment = self._deployment
-        terraform = self._terraform.program
-        self._progress.show(f"asking AWS, and {Path(terraform).name}")
-        account = Account(settings.region)
+        self._progress.show(f"asking AWS, and {Path(self._terraform.program).name}")
+        account = _account(settings.region)
         with deployment.locked():
             before = deployment.settings()
-            if before is not None and before.region != settings.region:
-                raise InputError(
-                    f"{settings.name} is in {before.region}; to move it, destroy it first"
-                )
             if before is not None:
                 account.require_number(before.account, settings.name)
+                self._require_same_place(before, settings)
             self._require_quota(account, settings)
             model = settings.model
             settings = replace(
@@ -92,13 +101,29 @@ class Rollout:
             except AccountError as error:
                 raise self._half_way(error) from error
             except (TerraformError, UnhealthyError) as error:
-                if healthy is None or not was_up or healthy == settings:
+                has_changed = isinstance(error, UnhealthyError) or error.has_begun
+                if healthy is None or not was_up or not has_changed or healthy == settings:
                     raise self._half_way(error) from error
                 self._progress.say(f"not healthy, going back: {error}")
                 self._bring_up(account, replace(healthy, expires_at=settings.expires_at))
                 raise PrumoError(
                     f"the new version is not healthy and the former one answers again: {error}"
                 ) from error
+
+    def _require_same_place(self, before: Settings, settings: Settings) -> None:
+        if not self._deployment.ledger.remaining():
+            return
+        name, folder = settings.name, self._deployment.terraform_path
+        if before.region != settings.region:
+            raise InputError(f"{name} is in {before.region}; to move it, destroy it first")
+        if before.state != settings.state:
+            where = "in its folder" if before.state is None else f"in {before.state}"
+            given = "no --state" if before.state is None else f"--state {before.state}"
+            raise InputError(
+                f"the state of {name} is {where}: give {given} as before. To move it, change "
+                f"{folder}/backend.tf.json, run `terraform init -migrate-state` there, and write "
+                f'the new place as "state" into {self._deployment.path}/deployment.json'
+            )
 
     def _half_way(self, error: PrumoError) -> PrumoError:
         """The error, and what to do about what exists already."""
@@ -110,7 +135,11 @@ class Rollout:
         )
 
     def _require_quota(self, account: Account, settings: Settings) -> None:
-        instances = {} if settings.instance_type is None else {settings.instance_type: 1}
+        instances = (
+            {}
+            if settings.instance_type is None
+            else {settings.instance_type: settings.instances_max}
+        )
         for line in quota_lines(account, instances, settings.memory_mb or 0):
             self._progress.say(line)
 
@@ -121,139 +150,140 @@ class Rollout:
             settings = deployment.settings()
             if settings is None:
                 raise InputError(f"{deployment.path} has no deployment")
-            account = Account(settings.region)
+            account = _account(settings.region)
             account.require_number(settings.account, settings.name)
             try:
                 self._destroy_by_terraform(settings, account)
             except (TerraformError, UnavailableError) as error:
                 self._progress.say(f"Terraform failed, removing by the ledger: {error}")
-            removal = Removal(deployment.ledger, self._progress.say, late_seconds=0)
+            removal = Removal(deployment.ledger, self._progress.say)
             if remains := removal.remove(PATIENCE_SECONDS):
                 listed = ", ".join(f"{each.kind} {each.name}" for each in remains)
                 raise PrumoError(
                     f"not everything could be removed: {listed}: {removal.last_error}. "
                     f"Try again: prumo endpoint destroy {deployment.name}"
                 )
-            return self._certificate(account)
+            return deployment.write_certificate(certificate(deployment, account))
 
     def _destroy_by_terraform(self, settings: Settings, account: Account) -> None:
         ledger = self._deployment.ledger
-        (self._deployment.terraform_path / IMPORTS_FILE).unlink(missing_ok=True)
-        self._configure(settings.variables(endpoint=False))
-        self._progress.show("asking what there is to remove")
-        changes = [change for change in self._terraform.plan(destroy=True) if change.is_change]
+        self._write_imports([])
+        self._deployment.write_configuration(settings.variables(endpoint=False), self._backend)
+        with self._terraform.initialised():
+            self._progress.show("preparing Terraform")
+        state = self._state(account)
         # What the state knows and an older ledger does not.
-        noted = {(entry.resource.kind, entry.resource.name) for entry in ledger.remaining()}
-        for resource in _named(changes, account):
-            if (resource.kind, resource.name) not in noted:
-                ledger.record(resource, State.CREATED)
-        if changes:
-            self._terraform.apply(self._show)
+        noted = {entry.resource.key for entry in ledger.remaining()}
+        for part in state:
+            if part.resource.key not in noted:
+                ledger.record(part.resource, State.CREATED)
+        if state:
+            self._terraform.apply(self._show, destroy=True)
 
     def _bring_up(self, account: Account, settings: Settings) -> Answering:
-        deployment = self._deployment
-        deployment.write_settings(settings)
-        self._configure(settings.variables())
-        outputs = self._terraform.outputs()
-        is_changed = False
-        # Terraform writes outputs one by one: a kill may have left only some of them.
-        if not {"bucket", "repository_url"} <= outputs.keys():
-            self._configure(settings.variables(endpoint=False))
-            is_changed = self._apply(account)
-            outputs = self._terraform.outputs()
-            self._configure(settings.variables())
-        repository, tag = outputs["repository_url"], str(settings.image_tag)
-        push_image(settings.image, repository, tag, account, self._progress)
-        if settings.model is not None and settings.model_key is not None:
-            self._upload(account, Path(settings.model), outputs["bucket"], settings.model_key)
+        deployment, terraform = self._deployment, self._terraform
         if settings.expires_at and datetime.fromisoformat(settings.expires_at) <= _now():
             raise InputError(f"the deadline {settings.expires_at} has passed; give --expires")
-        is_changed = self._apply(account) or is_changed
-        wanted = self._terraform.outputs()["configuration_name"]
-        self._await_in_service(account, settings.name, wanted)
+        deployment.write_settings(settings)
+        deployment.write_configuration(settings.variables(), self._backend)
+        self._progress.show("preparing Terraform")
+        if self._backend.is_remote:
+            # Only then can it be asked for the state.
+            with terraform.initialised():
+                pass
+        ours = {entry.resource.key for entry in deployment.ledger.remaining()}
+        steps = self._steps
+        with terraform.initialised():
+            known = self._state(account)
+            parts = [*stores(settings, account), *wanted_parts(settings, account)]
+            fresh, orphans = missing_parts(parts, known, ours, account)
+            for part in fresh:
+                deployment.ledger.record(part.resource, State.INTENDED)
+            created = [part for part in fresh if part.type in STORE_TYPES]
+            for part in created:
+                create_store(account, part.resource, is_ours=part.resource.key in ours)
+            push_image(
+                settings.image,
+                account.image(settings.name),
+                str(settings.image_tag),
+                account,
+                self._progress,
+            )
+            if settings.model is not None and settings.model_key is not None:
+                model, key = Path(settings.model), settings.model_key
+                upload_model(account, model, bucket_name(settings), key, self._progress)
+        waited_for = [part for part in fresh if part not in created]
+        outputs = self._applied(account, known, [*orphans, *created], waited_for, ours)
+        self._await_in_service(account, settings.name, outputs["configuration_name"])
         seconds = self._first_answer(settings)
         deployment.write_settings(settings, healthy=True)
-        return Answering(self._terraform.outputs()["endpoint_url"], seconds, is_changed)
+        is_changed = bool(created) or self._steps > steps
+        return Answering(outputs["endpoint_url"], seconds, is_changed)
 
-    def _configure(self, variables: dict[str, Any]) -> None:
-        self._deployment.write_configuration(variables, self._backend)
-        if not self._is_ready:
-            self._progress.show("preparing Terraform")
-            self._terraform.init()
-            self._is_ready = True
-
-    def _apply(self, account: Account) -> bool:
-        """Whether there was anything to do."""
-        changes, adopts = self._planned(account)
-        ledger = self._deployment.ledger
-        created = _named([change for change in changes if change.creates], account)
-        for resource in created:
-            ledger.record(resource, State.INTENDED)
+    def _applied(
+        self,
+        account: Account,
+        known: Sequence[Part],
+        orphans: Sequence[Part],
+        fresh: Sequence[Part],
+        ours: Collection[tuple[str, str, str]],
+    ) -> dict[str, Any]:
+        """The outputs, when Terraform has created what is fresh and taken in the orphans."""
         try:
-            if changes or adopts:
-                self._terraform.apply(self._show)
+            outputs = self._apply(known, orphans)
         except TerraformError:
-            # What was not created must not count as ours: somebody else may take the name.
-            self._note_absent(created, account)
-            raise
-        for resource in created:
-            ledger.record(resource, State.CREATED)
-        gone = [replace(change, after={}) for change in changes if change.removes]
-        self._note_absent(_named(gone, account), account)
-        (self._deployment.terraform_path / IMPORTS_FILE).unlink(missing_ok=True)
-        return bool(changes)
+            known = self._state(account)
+            fresh, late = missing_parts(
+                fresh, known, {part.resource.key for part in fresh}, account
+            )
+            if not any(part.resource.key in ours for part in late):
+                # What was not created must not count as ours: somebody else may take the name.
+                for part in fresh:
+                    self._deployment.ledger.record(part.resource, State.DELETED)
+                raise
+            # The call of a run that was killed has arrived only now.
+            outputs = self._apply(known, [*orphans, *late])
+        self._note_state(account)
+        self._write_imports([])
+        return outputs
 
-    def _planned(self, account: Account) -> tuple[list[Change], bool]:
-        """What has to change, and whether something that exists is taken into the state first."""
-        imports = self._deployment.terraform_path / IMPORTS_FILE
-        imports.unlink(missing_ok=True)
+    def _apply(self, known: Sequence[Part], orphans: Sequence[Part]) -> dict[str, Any]:
+        for part in known:
+            # Cut off while it was created, but there: its replacement would want the same name.
+            if part.is_tainted and part.type not in STATEFUL_TYPES:
+                self._terraform.untaint(part.address)
+        for part in orphans:
+            # A new version that a killed run has created; the former one is still in the ledger.
+            if part.address in {each.address for each in known}:
+                self._terraform.forget(part.address)
+        self._write_imports(orphans)
         self._progress.show("asking what has to change")
-        changes = self._changes()
-        # Cut off while it was created, but there: its replacement would want the same name.
-        tainted = [each for each in changes if each.is_tainted and each.kind not in STATEFUL_KINDS]
-        for change in tainted:
-            self._terraform.untaint(change.address)
-        orphans = self._orphans([each for each in changes if each not in tainted], account)
+        return self._terraform.apply(self._show)
+
+    def _note_state(self, account: Account) -> None:
+        """Note what exists now, and remove former versions that Terraform has forgotten."""
+        ledger = self._deployment.ledger
+        known = {part.resource.key: part.resource for part in self._state(account)}
+        noted = {entry.resource.key: entry.state for entry in ledger.remaining()}
+        for key, resource in known.items():
+            if noted.get(key) is not State.CREATED:
+                ledger.record(resource, State.CREATED)
+        former = [each for each in ledger.remaining() if each.resource.key not in known]
+        for resource in (entry.resource for entry in former):
+            if exists(account, resource):
+                with aws_errors(f"{resource.kind} {resource.name}"):
+                    KINDS[resource.kind].delete(account, resource.name)
+            if not exists(account, resource):
+                ledger.record(resource, State.DELETED)
+
+    def _state(self, account: Account) -> list[Part]:
+        return parts_in_state(self._terraform.state(is_remote=self._backend.is_remote), account)
+
+    def _write_imports(self, orphans: Sequence[Part]) -> None:
+        path = self._deployment.terraform_path / IMPORTS_FILE
+        path.unlink(missing_ok=True)
         if orphans:
-            write_json(imports, {"import": orphans})
-        return (self._changes() if tainted or orphans else changes), bool(orphans)
-
-    def _changes(self) -> list[Change]:
-        return [change for change in self._terraform.plan() if change.is_change]
-
-    def _note_absent(self, resources: Sequence[Resource], account: Account) -> None:
-        for resource in resources:
-            if not exists(account, resource):
-                self._deployment.ledger.record(resource, State.DELETED)
-
-    def _orphans(self, changes: Sequence[Change], account: Account) -> list[dict[str, str]]:
-        """What would be created and exists: ours by the ledger, or else somebody's."""
-        ours = {
-            (entry.resource.kind, entry.resource.name)
-            for entry in self._deployment.ledger.remaining()
-        }
-        found = []
-        for change in changes:
-            if not change.creates or change.kind not in TERRAFORM_KINDS:
-                continue
-            (resource,) = _named([change], account)
-            if not exists(account, resource):
-                continue
-            if (resource.kind, resource.name) not in ours:
-                raise InputError(
-                    f"there is a {resource.kind} '{resource.name}' already, and it is not of this "
-                    "deployment; choose another --name"
-                )
-            identity = TERRAFORM_KINDS[change.kind].import_id
-            found.append({"to": change.address, "id": identity.format(name=resource.name)})
-        return found
-
-    def _upload(self, account: Account, model: Path, bucket: str, key: str) -> None:
-        if exists(account, Resource("s3-object", f"{bucket}/{key}", account.region)):
-            return
-        self._progress.show(f"uploading {model.name}")
-        with aws_errors(f"uploading {model}"):
-            account.client("s3").upload_file(str(model), bucket, key)
+            write_json(path, {"import": [part.import_block for part in orphans]})
 
     def _await_in_service(self, account: Account, name: str, configuration: str) -> None:
         until = time.monotonic() + READY_SECONDS
@@ -273,40 +303,11 @@ class Rollout:
         except PrumoError as error:
             raise UnhealthyError(f"it does not answer: {error}") from error
 
-    def _certificate(self, account: Account) -> Path:
-        """Look for everything once more, and write down that there is nothing."""
-        entries = self._deployment.ledger.entries()
-        resources = {(each.resource.kind, each.resource.name): each.resource for each in entries}
-        looked_for = []
-        for (kind, name), resource in resources.items():
-            times = {each.state: each.time for each in entries if each.resource.name == name}
-            looked_for.append(
-                {
-                    "kind": kind,
-                    "name": name,
-                    "region": resource.region,
-                    "created": _text(times.get(State.CREATED) or times.get(State.INTENDED)),
-                    "deleted": _text(times.get(State.DELETED)),
-                    "found": exists(account, resource),
-                    "by_hand": KINDS[kind].by_hand.format(name=name, region=resource.region),
-                }
-            )
-        if still := [each["name"] for each in looked_for if each["found"]]:
-            raise PrumoError(f"{', '.join(map(str, still))} came back after its removal")
-        return self._deployment.write_certificate(
-            {
-                "deployment": self._deployment.name,
-                "account": account.number,
-                "looked_for": looked_for,
-                "time": _text(datetime.now(UTC)),
-            }
-        )
-
     def _show(self, step: Step) -> None:
         doing = {"create": "creating", "delete": "removing", "update": "changing"}
-        if not step.is_done:
-            kind = step.address.split(".")[-2].removeprefix("aws_").replace("_", " ")
-            self._progress.show(f"{doing.get(step.action, step.action)} {kind}")
+        self._steps += 1
+        kind = step.address.split(".")[-2].removeprefix("aws_").replace("_", " ")
+        self._progress.show(f"{doing.get(step.action, step.action)} {kind}")
 
 
 def require_fit(settings: Settings) -> None:
@@ -344,47 +345,24 @@ class UnhealthyError(PrumoError):
     """The endpoint is there and does not answer."""
 
 
-@dataclass(frozen=True)
-class TerraformKind:
-    """How a resource of Terraform is called in the ledger."""
-
-    kind: str
-    name_key: str = "name"
-    import_id: str = "{name}"
-
-
-# In the order in which they are created; the last is removed first.
-TERRAFORM_KINDS = {
-    "aws_s3_bucket": TerraformKind("s3-bucket", "bucket"),
-    "aws_ecr_repository": TerraformKind("ecr-repository"),
-    "aws_ecrpublic_repository": TerraformKind("ecr-public-repository", "repository_name"),
-    "aws_iam_role": TerraformKind("iam-role"),
-    "aws_cloudwatch_log_group": TerraformKind("log-group"),
-    "aws_scheduler_schedule": TerraformKind("schedule", import_id="default/{name}"),
-    "aws_cloudwatch_metric_alarm": TerraformKind("alarm", "alarm_name"),
-    "aws_sagemaker_model": TerraformKind("sagemaker-model"),
-    "aws_sagemaker_endpoint_configuration": TerraformKind("sagemaker-endpoint-config"),
-    "aws_sagemaker_endpoint": TerraformKind("sagemaker-endpoint"),
-}
-"""What is created under a name of its own; everything else is part of one of these."""
-STATEFUL_KINDS = frozenset({"aws_sagemaker_endpoint"})
-"""What may exist and still be broken for good, so that only a new one helps."""
-
-
-def _named(changes: Sequence[Change], account: Account) -> list[Resource]:
-    order = list(TERRAFORM_KINDS)
-    named = [change for change in changes if change.kind in TERRAFORM_KINDS]
-    found = []
-    for change in sorted(named, key=lambda change: order.index(change.kind)):
-        known = TERRAFORM_KINDS[change.kind]
-        values = change.after or change.before
-        name = str(values[known.name_key])
-        found.append(Resource(known.kind, name, account.region, account.number))
-    return found
+def _account(region: str) -> Account:
+    """With credentials that work."""
+    account = Account(region)
+    try:
+        account.number  # noqa: B018 (asked for here, before anything is written)
+    except AccountError as error:
+        if error.code not in BAD_CREDENTIALS:
+            raise
+        raise AccountError(
+            f"{error}; renew them with `aws sso login` or new keys, then run the same command "
+            "again",
+            error.code,
+        ) from error
+    return account
 
 
 def _status(account: Account, name: str) -> str:
-    endpoint = Resource("sagemaker-endpoint", name, account.region)
+    endpoint = Resource(ENDPOINT, name, account.region)
     if not exists(account, endpoint):
         return ""
     with aws_errors(name):
@@ -393,7 +371,3 @@ def _status(account: Account, name: str) -> str:
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _text(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat(timespec="seconds")

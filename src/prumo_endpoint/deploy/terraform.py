@@ -7,13 +7,14 @@ file, since a broken pipe would kill it before it has written anything.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
@@ -22,13 +23,14 @@ from prumo.errors import PrumoError, UnavailableError
 from prumo.supervise.parent_death import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
 _TOFU_PROVIDERS = ".terraform/providers/registry.opentofu.org"
-PLAN_FILE = "plan.bin"
+BACKEND_FILE = "backend.tf.json"
 LOG_FILE = "terraform.log"
+_STAMP_FILE = ".terraform/prumo-init"
 _LOCK = "-lock-timeout=120s"
 _POLL_SECONDS = 0.05
 _LAST_LINES = 20
@@ -37,45 +39,16 @@ _LAST_LINES = 20
 class TerraformError(PrumoError):
     """Terraform or OpenTofu refused or failed; the message has its name and its own words."""
 
-
-@dataclass(frozen=True)
-class Change:
-    """What a plan would do to one resource."""
-
-    address: str
-    """Such as `module.endpoint.aws_sagemaker_model.this`."""
-    kind: str
-    """Such as `aws_sagemaker_model`."""
-    actions: tuple[str, ...]
-    """Of create, update, delete, read and no-op; a replacement has two."""
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
-    is_tainted: bool = False
-    """Whether its creation was cut off, for which Terraform would replace it."""
-
-    @property
-    def creates(self) -> bool:
-        """Whether something new comes into being."""
-        return "create" in self.actions
-
-    @property
-    def removes(self) -> bool:
-        """Whether something goes."""
-        return "delete" in self.actions
-
-    @property
-    def is_change(self) -> bool:
-        """Whether anything happens at all."""
-        return not {"no-op", "read"}.issuperset(self.actions)
+    has_begun = False
+    """Whether it had begun to change something."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A resource that Terraform has begun or finished to change."""
+    """A resource that Terraform has begun to change."""
 
     address: str
     action: str
-    is_done: bool
 
 
 class Terraform:
@@ -95,59 +68,94 @@ class Terraform:
         self._folder = folder
         self._outputs: dict[str, Any] | None = None
 
-    def init(self) -> None:
-        """Fetch the provider that the lock file names, and open the state."""
-        self._run("init", "-input=false", "-no-color", "-reconfigure")
+    @contextmanager
+    def initialised(self) -> Iterator[None]:
+        """Fetch the locked provider and open the state, while the block does something else.
 
-    def plan(self, *, destroy: bool = False) -> list[Change]:
-        """What has to change; `apply` then does exactly this."""
-        words = ["-destroy"] if destroy else []
-        for _ in self._events("plan", "-input=false", "-json", _LOCK, f"-out={PLAN_FILE}", *words):
-            pass
-        document = json.loads(self._run("show", "-json", PLAN_FILE))
-        return [
-            Change(
-                address=change["address"],
-                kind=change["type"],
-                actions=tuple(change["change"]["actions"]),
-                before=change["change"]["before"] or {},
-                after=change["change"]["after"] or {},
-                is_tainted=change.get("action_reason") == "replace_because_tainted",
-            )
-            for change in document.get("resource_changes", [])
-            if change["mode"] == "managed"
-        ]
+        Nothing is done where nothing has changed since the last time.
+        """
+        stamp, file = self._stamp(), self._folder / _STAMP_FILE
+        if file.is_file() and file.read_text() == stamp:
+            yield
+            return
+        words = ("init", "-input=false", "-no-color", "-reconfigure")
+        with self._process(words, subprocess.PIPE, subprocess.STDOUT) as process:
+            try:
+                yield
+            except BaseException:
+                process.terminate()
+                process.communicate()
+                raise
+            output, _ = process.communicate()
+        self._require_success(process, output)
+        file.write_text(stamp)
 
-    def apply(self, listener: Callable[[Step], None]) -> None:
-        """Carry out the last plan."""
-        self._outputs = None
-        for event in self._events(
-            "apply", "-input=false", "-json", _LOCK, "-auto-approve", PLAN_FILE
-        ):
-            hook = event.get("hook", {})
-            if event["type"] in {"apply_start", "apply_complete"}:
-                is_done = event["type"] == "apply_complete"
-                listener(Step(hook["resource"]["addr"], hook["action"], is_done))
-            elif event["type"] == "outputs":
-                self._outputs = _values(event["outputs"])
+    def _stamp(self) -> str:
+        """Of everything that `init` reads."""
+        files = [path for pattern in ("*.tf", "*/*/*.tf") for path in self._folder.glob(pattern)]
+        files += [self._folder / BACKEND_FILE, self._folder / ".terraform.lock.hcl"]
+        content = b"".join(path.read_bytes() for path in sorted(files) if path.is_file())
+        return f"{self.program} {hashlib.sha256(content).hexdigest()}"
+
+    def apply(self, listener: Callable[[Step], None], *, destroy: bool = False) -> dict[str, Any]:
+        """Make the account as the configuration says, or empty; its outputs.
+
+        Raises:
+            TerraformError: It failed; `has_begun` says whether anything was changed.
+        """
+        outputs: dict[str, Any] = {}
+        has_begun = False
+        words = ["apply", "-input=false", "-json", _LOCK, "-auto-approve"]
+        try:
+            for event in self._events(*words, *(["-destroy"] if destroy else [])):
+                hook = event.get("hook", {})
+                if event["type"] == "outputs":
+                    outputs = {name: each.get("value") for name, each in event["outputs"].items()}
+                elif event["type"].startswith("apply_") and hook.get("action") != "read":
+                    has_begun = True
+                    if event["type"] == "apply_start":
+                        listener(Step(hook["resource"]["addr"], hook["action"]))
+        except TerraformError as error:
+            error.has_begun = has_begun
+            if not has_begun:
+                (self._folder / _STAMP_FILE).unlink(missing_ok=True)
+            raise
+        return outputs
+
+    def state(self, *, is_remote: bool) -> dict[str, Any]:
+        """What Terraform knows to exist, in its own format; empty before the first time."""
+        path = self._folder / "terraform.tfstate"
+        if is_remote:
+            text = self._run("state", "pull")
+        else:
+            text = path.read_text("utf-8") if path.is_file() else ""
+        try:
+            state: dict[str, Any] = json.loads(text or "{}")
+        except ValueError as error:
+            raise TerraformError(
+                f"{self.name}'s state {path} is damaged ({error}); beside it, "
+                "terraform.tfstate.backup has the one before"
+            ) from error
+        return state
 
     def untaint(self, address: str) -> None:
-        """Keep a resource whose creation was cut off; the next plan completes it."""
+        """Keep a resource whose creation was cut off; the next apply completes it."""
         self._run("untaint", _LOCK, address)
 
-    def outputs(self) -> dict[str, Any]:
-        """What the configuration gives back."""
-        if self._outputs is None:
-            self._outputs = _values(json.loads(self._run("output", "-json")))
-        return self._outputs
+    def forget(self, address: str) -> None:
+        """Take a resource out of the state; it stays where it is."""
+        self._run("state", "rm", _LOCK, address)
 
     def _run(self, *words: str) -> str:
         with self._process(words, subprocess.PIPE, subprocess.PIPE) as process:
             output, complaint = process.communicate()
-        if process.returncode:
-            lines = (complaint or output).strip().splitlines()
-            raise TerraformError(f"{self.name}: {_in_one(lines[-_LAST_LINES:])}")
+        self._require_success(process, complaint or output)
         return output
+
+    def _require_success(self, process: subprocess.Popen[str], said: str) -> None:
+        if process.returncode:
+            lines = said.strip().splitlines()[-_LAST_LINES:]
+            raise TerraformError(f"{self.name}: {_in_one(lines)}")
 
     def _events(self, *words: str) -> Iterator[dict[str, Any]]:
         errors: list[str] = []
@@ -207,10 +215,6 @@ def _followed(lines: IO[str], process: subprocess.Popen[str]) -> Iterator[str]:
         if has_ended:
             return
         time.sleep(_POLL_SECONDS)
-
-
-def _values(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {name: output.get("value") for name, output in outputs.items()}
 
 
 def _event(line: str) -> dict[str, Any]:

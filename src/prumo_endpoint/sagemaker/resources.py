@@ -30,6 +30,12 @@ PUBLIC_REPOSITORY = "ecr-public-repository"
 LOG_GROUP = "log-group"
 SCHEDULE = "schedule"
 ALARM = "alarm"
+BUDGET = "budget"
+SCALABLE_TARGET = "scalable-target"
+"""Named by the variant that it scales, `endpoint/NAME/variant/VARIANT`."""
+SCALING_POLICY = "scaling-policy"
+"""Named by its target and, after a slash, its own name."""
+SCALING_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 _PUBLIC_REGION = "us-east-1"
 """The only one that has public repositories."""
 # A call that created a resource may still be on its way when its process has died.
@@ -44,6 +50,8 @@ _NOT_FOUND = frozenset(
         "NoSuchEntity",
         "RepositoryNotFoundException",
         "ResourceNotFoundException",
+        "NotFoundException",
+        "ObjectNotFoundException",
     }
 )
 
@@ -118,6 +126,35 @@ def _describe_alarm(account: Account, name: str) -> None:
         raise AccountError(f"no alarm {name}", "ResourceNotFound")
 
 
+def _scaling(name: str) -> dict[str, str]:
+    return {
+        "ServiceNamespace": "sagemaker",
+        "ResourceId": name,
+        "ScalableDimension": SCALING_DIMENSION,
+    }
+
+
+def _describe_target(account: Account, name: str) -> None:
+    client = account.client("application-autoscaling")
+    said = client.describe_scalable_targets(ServiceNamespace="sagemaker", ResourceIds=[name])
+    if not said["ScalableTargets"]:
+        raise AccountError(f"no scalable target {name}", "ResourceNotFound")
+
+
+def _describe_policy(account: Account, name: str) -> None:
+    target, _, policy = name.rpartition("/")
+    client = account.client("application-autoscaling")
+    said = client.describe_scaling_policies(**_scaling(target))
+    if all(each["PolicyName"] != policy for each in said["ScalingPolicies"]):
+        raise AccountError(f"no scaling policy {name}", "ResourceNotFound")
+
+
+def _delete_policy(account: Account, name: str) -> None:
+    target, _, policy = name.rpartition("/")
+    client = account.client("application-autoscaling")
+    client.delete_scaling_policy(PolicyName=policy, **_scaling(target))
+
+
 KINDS = {
     ENDPOINT: Kind(
         lambda account, name: account.sagemaker.describe_endpoint(EndpointName=name),
@@ -166,6 +203,31 @@ KINDS = {
         _describe_alarm,
         lambda account, name: account.client("cloudwatch").delete_alarms(AlarmNames=[name]),
         "aws cloudwatch delete-alarms --region {region} --alarm-names {name}",
+    ),
+    SCALABLE_TARGET: Kind(
+        _describe_target,
+        lambda account, name: account.client("application-autoscaling").deregister_scalable_target(
+            **_scaling(name)
+        ),
+        "aws application-autoscaling deregister-scalable-target --region {region} "
+        f"--service-namespace sagemaker --scalable-dimension {SCALING_DIMENSION} "
+        "--resource-id {name}",
+    ),
+    SCALING_POLICY: Kind(
+        _describe_policy,
+        _delete_policy,
+        # A policy goes with its target.
+        "aws application-autoscaling describe-scaling-policies --region {region} "
+        "--service-namespace sagemaker",
+    ),
+    BUDGET: Kind(
+        lambda account, name: account.client("budgets").describe_budget(
+            AccountId=account.number, BudgetName=name
+        ),
+        lambda account, name: account.client("budgets").delete_budget(
+            AccountId=account.number, BudgetName=name
+        ),
+        "aws budgets delete-budget --account-id ACCOUNT --budget-name {name}",
     ),
     BUCKET: Kind(
         _describe_bucket,
