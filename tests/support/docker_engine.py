@@ -157,7 +157,6 @@ def _engine_command(folder: Path, host: str) -> list[str]:
         f"--data-root={folder}/data",
         f"--exec-root={folder}/exec",
         f"--pidfile={folder}/pid",
-        "--storage-driver=vfs",
         "--bridge=none",
         "--iptables=false",
         "--ip6tables=false",
