@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,6 +75,20 @@ def test_the_cost_of_an_answer_is_its_mean_time_at_the_price_of_the_memory(
 
     # Begun milliseconds are billed whole, which no publication counts.
     assert month(offer, 1) == pytest.approx(published, rel=2e-3)
+
+
+def test_data_in_and_out_comes_on_top_of_the_time_of_answers_and_pings() -> None:
+    # The published figures above are of time alone.
+    alone = answers([0.86] * 25)
+    measured = replace(alone, mean_bytes=2.0**20)
+    offer = Serverless(measured, Prices(0.00004), per_byte=0.016 / 2**30)
+
+    assert offer.data_per_answer == pytest.approx(0.016 / 1024)
+    assert month(offer, 1) == pytest.approx(0.0000344 + 0.016 / 1024)
+    pinged = replace(offer, ping_seconds=300.0)
+    pings = SECONDS_PER_MONTH / 300
+    without = Serverless(alone, Prices(0.00004), ping_seconds=300.0)
+    assert month(pinged, 1) - month(without, 1) == pytest.approx((1 + pings) * 0.016 / 1024)
 
 
 @pytest.mark.parametrize("per_day", [100, 1000, 5000, 30_000])

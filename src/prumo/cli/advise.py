@@ -173,7 +173,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         asked_traffic = TrafficNeed(
             requests_per_day, goals, idle_timeout or DEFAULT_IDLE_TIMEOUT, given, confidence
         )
-        print_traffic(resolve_name(answers)(costs, asked_traffic), language, as_json=as_json)
+        _print_traffic(resolve_name(answers)(costs, asked_traffic), language, as_json=as_json)
         return
     need = Need(
         Strategy(strategy or ("cost" if rates else "speed")),
@@ -192,9 +192,9 @@ def command(  # noqa: PLR0913 (one argument per option)
         print_advice(report, table_console(), language)
 
 
-def print_traffic(advice: TrafficAdvice, language: Language, *, as_json: bool) -> None:
-    """A few sentences for each kind of work, or all that was found."""
-    from prumo.report.advice import print_sentences
+def _print_traffic(advice: TrafficAdvice, language: Language, *, as_json: bool) -> None:
+    """A few sentences and a table, or all that was found."""
+    from prumo.report.traffic import print_traffic
 
     if as_json:
         answers = [
@@ -205,13 +205,13 @@ def print_traffic(advice: TrafficAdvice, language: Language, *, as_json: bool) -
             }
             for answer in advice.answers
         ]
-        print_json({**advice.document, "answers": answers})
+        summary = [language.say(sentence) for sentence in advice.summary]
+        print_json({**advice.document, "summary": summary, "answers": answers})
         return
     console = table_console()
     # An answer is read, also from a pipe; names of endpoints make its lines long.
     console.width = min(console.width, ANSWER_COLUMNS)
-    for answer in advice.answers:
-        print_sentences(answer.work, answer.sentences, console, language)
+    print_traffic(advice, console, language)
 
 
 def _check_factors(results: Results, given: tuple[str, ...]) -> None:

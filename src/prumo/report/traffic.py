@@ -6,12 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from prumo.report.advice import print_sentences
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from prumo.message import Message
+    from prumo.report.language import Language
 
 DEFAULT_IDLE_TIMEOUT = 600.0
+MOST_WORK_COLUMNS = 24
+"""Longer names of works are folded in the table."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class TrafficAnswer:
     sentences: tuple[Message, ...]
     document: Mapping[str, Any]
     """Everything that was found, ready for JSON."""
+    cells: tuple[object, ...] = ()
+    """Its row in the table of all works, below `TrafficAdvice.heads`."""
 
 
 @dataclass(frozen=True)
@@ -47,3 +59,24 @@ class TrafficAdvice:
     answers: tuple[TrafficAnswer, ...]
     document: Mapping[str, Any]
     """What holds for all answers."""
+    summary: tuple[Message, ...] = ()
+    """All answers in at most five sentences; empty where there is only one."""
+    heads: tuple[Message, ...] = ()
+    """Of the columns of the table of all works."""
+
+
+def print_traffic(advice: TrafficAdvice, console: Console, language: Language) -> None:
+    """The answer in a few sentences; where there are several works, with a row for each below."""
+    if not advice.summary:
+        for answer in advice.answers:
+            print_sentences(answer.work, answer.sentences, console, language)
+        return
+    print_sentences("", advice.summary, console, language)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    longest = max(len(answer.work) for answer in advice.answers)
+    for place, head in enumerate(advice.heads):
+        width = None if place else min(longest, MOST_WORK_COLUMNS)
+        table.add_column(language.say(head), overflow="fold", min_width=width)
+    for answer in advice.answers:
+        table.add_row(*(Text(language.told(cell)) for cell in (answer.work, *answer.cells)))
+    console.print(table)

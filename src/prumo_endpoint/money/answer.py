@@ -1,4 +1,8 @@
-"""`prumo advise` about traffic: what to choose, in at most five sentences, and as JSON."""
+"""`prumo advise` about traffic: what to choose, in at most five sentences, and as JSON.
+
+Where a study asks about several works, the sentences are about all of them, and a table has a row
+for each.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ import numpy as np
 from prumo.errors import InputError
 from prumo.message import Message, Series
 from prumo.money.price import Kind
-from prumo.quantity import Quantity
+from prumo.quantity import MISSING, Quantity
 from prumo.report.cost_sentences import chance
 from prumo.report.traffic import TrafficAdvice, TrafficAnswer
 from prumo_endpoint.money.choices import works
@@ -19,7 +23,7 @@ from prumo_endpoint.money.comparison import compare
 from prumo_endpoint.money.offers import DAYS_PER_MONTH, PEAK_FACTOR, Instances
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from prumo.money.cost import Costing
     from prumo.report.traffic import TrafficNeed
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 
 DIGITS = 3
 _LEAST_PERCENT = 1.0
+_MOST_GROUPS = 3
+_MOST_NAMES = 3
 
 
 def advise(costing: Costing, need: TrafficNeed) -> TrafficAdvice:
@@ -42,7 +48,12 @@ def advise(costing: Costing, need: TrafficNeed) -> TrafficAdvice:
     currency = costing.currency or ""
     return TrafficAdvice(
         tuple(
-            TrafficAnswer(one.work.name, tuple(_sentences(one, currency)), _document(one))
+            TrafficAnswer(
+                one.work.name,
+                tuple(_sentences(one, currency)),
+                _document(one),
+                tuple(_cells(one, currency)),
+            )
             for one in compared
         ),
         {
@@ -53,6 +64,12 @@ def advise(costing: Costing, need: TrafficNeed) -> TrafficAdvice:
             "peak_factor": PEAK_FACTOR,
             "confidence": need.confidence,
         },
+        tuple(_summary(compared, currency)) if len(compared) > 1 else (),
+        (
+            *map(Message, ("for", "choose", "per month")),
+            *map(_goal_head, need.goals),
+            *map(Message, ("runner-up", "per month", "break-even a day")),
+        ),
     )
 
 
@@ -204,6 +221,100 @@ def _caution(choice: Compared, comparison: Comparison) -> Message:
     return Message("Caution: {parts}.", {"parts": Series(tuple(parts), "; ")})
 
 
+def _summary(comparisons: Sequence[Comparison], currency: str) -> Iterator[Message]:
+    """At most five sentences about several works: what to choose, how sure, and a caution."""
+    chosen: dict[str, list[Comparison]] = {}
+    for one in comparisons:
+        chosen.setdefault(str(one.ranking[0].choice.name) if one.ranking else "", []).append(one)
+    by_count = sorted(chosen.values(), key=len, reverse=True)
+    shown = by_count if len(by_count) <= _MOST_GROUPS else by_count[: _MOST_GROUPS - 1]
+    for group in shown:
+        yield _group_sentence(group, currency)
+    if others := sum(map(len, by_count[len(shown) :])):
+        yield Message("For {count} others, see the table.", {"count": others})
+    best = [(one.ranking[0], one) for one in comparisons if one.ranking]
+    if best and best[0][1].need.goals:
+        choice, one = min(best, key=lambda each: each[0].chance)
+        share = min(choice.chances, key=lambda each: choice.chances[each])
+        yield Message(
+            "Least sure is {work}: {percentile} within {goal} with a chance of {chance}.",
+            {
+                "work": one.work.name,
+                "percentile": _percentile_name(share),
+                "goal": Quantity(one.need.goals[share], "s", DIGITS),
+                "chance": chance(choice.chances[share]),
+            },
+        )
+    if parts := tuple(_cautions_of_all(comparisons)):
+        yield Message("Caution: {parts}.", {"parts": Series(parts, "; ")})
+
+
+def _group_sentence(group: Sequence[Comparison], currency: str) -> Message:
+    """Works for which the same is the best."""
+    names = [one.work.name for one in group]
+    shown: list[object] = list(names[:_MOST_NAMES])
+    if more := len(names) - len(shown):
+        shown.append(Message("{count} more", {"count": more}))
+    works = Series(tuple(shown), ", ")
+    if not group[0].ranking:
+        return Message("No option is likely to meet the goals for {works}.", {"works": works})
+    months = [one.ranking[0].per_month.value for one in group]
+    values = {
+        "name": group[0].ranking[0].choice.name,
+        "works": works,
+        "low": Quantity(min(months), currency, DIGITS),
+        "high": Quantity(max(months), currency, DIGITS),
+    }
+    if len(group) == 1:
+        return Message("Choose {name} for {works}: {low} a month.", values)
+    return Message("Choose {name} for {works}: {low} to {high} a month.", values)
+
+
+def _cautions_of_all(comparisons: Sequence[Comparison]) -> Iterator[Message]:
+    if comparisons[0].need.requests_per_day is None:
+        traffic = Quantity(comparisons[0].requests_per_day, "", DIGITS)
+        yield Message("{traffic} requests a day are assumed", {"traffic": traffic})
+    best = [(one.ranking[0], one.work.name) for one in comparisons if one.ranking]
+    if not best:
+        return
+    worst, work = max(best, key=lambda each: each[0].cold_share)
+    if worst.cold_share:
+        values: dict[str, object] = {"percent": 100 * worst.cold_share, "work": work}
+        yield Message("up to {percent:.2g} % of requests start cold ({work})", values)
+    if not all(choice.choice.is_at_rest for choice, _ in best):
+        yield Message("times are under load")
+
+
+def _cells(comparison: Comparison, currency: str) -> Iterator[object]:
+    """One work in a row: the choice, its cost, chances of the goals, runner-up, break-even."""
+    ranking, second, found = comparison.ranking, comparison.runner_up, comparison.break_even
+    first = ranking[0] if ranking else None
+    yield first.choice.name if first else MISSING
+    yield Quantity(first.per_month.value, currency, DIGITS) if first else MISSING
+    for share in comparison.need.goals:
+        yield _percent(first.chances[share]) if first else MISSING
+    yield second.choice.name if second else MISSING
+    yield Quantity(second.per_month.value, currency, DIGITS) if second else MISSING
+    is_known = found is not None and found[2].exists
+    per_day = _per_day(found[2].requests_per_month) if found is not None and is_known else None
+    yield MISSING if per_day is None else Quantity(_rounded(per_day), "", DIGITS)
+
+
+def _percent(value: float) -> Message:
+    """A chance in few characters."""
+    least = _LEAST_PERCENT / 10
+    nearly = {"sign": "", "percent": Quantity(100 * value, "", DIGITS)}
+    if 100 * value > 100 - least:
+        nearly = {"sign": "> ", "percent": Quantity(100 - least, "", DIGITS)}
+    elif 100 * value < least:
+        nearly = {"sign": "< ", "percent": Quantity(least, "", DIGITS)}
+    return Message("{sign}{percent} %", nearly)
+
+
+def _goal_head(share: float) -> Message:
+    return Message("{percentile} kept", {"percentile": _percentile_name(share)})
+
+
 def _document(comparison: Comparison) -> dict[str, Any]:
     ranking, found = comparison.ranking, comparison.break_even
     second = comparison.runner_up
@@ -212,6 +323,7 @@ def _document(comparison: Comparison) -> dict[str, Any]:
         "runner_up": str(second.choice.name) if second is not None else None,
         "chance_runner_up_is_cheaper": second.chance_cheaper(ranking[0]) if second else None,
         "left_out": list(comparison.work.left_out),
+        "without_data_price": list(comparison.work.without_data_price),
         "without_provisioned_price": list(comparison.work.without_provisioned),
         "choices": [choice_document(one) for one in comparison.compared],
         "break_even": None
@@ -245,6 +357,7 @@ def choice_document(one: Compared) -> dict[str, Any]:
         "per_answer": asdict(one.per_answer) if is_finite else None,
         "per_1000": asdict(one.per_thousand) if is_finite else None,
         "per_month": asdict(one.per_month) if is_finite else None,
+        "data_per_1000": one.data_per_thousand,
         "cold_share": one.cold_share,
         "percentiles_seconds": {
             _percentile_name(share): value for share, value in one.percentiles.items()

@@ -18,6 +18,7 @@ from prumo_endpoint.keep_warm.ping import interval_words
 from prumo_endpoint.keep_warm.policy import refresh_seconds
 from prumo_endpoint.keep_warm.tournament import Prices
 from prumo_endpoint.load.request_table import NOT_COUNTED
+from prumo_endpoint.money.data import data_price, data_price_name, per_byte
 from prumo_endpoint.money.offers import Answers, Instances, Offer, Serverless
 from prumo_endpoint.report.requests import requests_of
 from prumo_endpoint.workload import RequestsParameters
@@ -76,6 +77,17 @@ class Work:
                 for choice in self.choices
                 if isinstance(choice.offer, Serverless)
                 and choice.offer.prices.reserved_per_second is None
+            )
+        )
+
+    @property
+    def without_data_price(self) -> tuple[str, ...]:
+        """Serverless endpoints whose data in and out has no known price."""
+        return tuple(
+            dict.fromkeys(
+                choice.label
+                for choice in self.choices
+                if isinstance(choice.offer, Serverless) and not choice.offer.per_byte
             )
         )
 
@@ -158,7 +170,8 @@ class _Finder:
         name = label or self._machines[runs["scenario"][0]] or _sku(rate)
         if rate.kind is Kind.SERVERLESS:
             prices = self._with_provisioned(rate, Prices(per_second))
-            offer = Serverless(answers, prices, self._idle_timeout)
+            data = self._data_per_byte(rate) or 0.0
+            offer = Serverless(answers, prices, self._idle_timeout, per_byte=data)
             first = Choice(name, name, rate.kind, offer, answers, is_at_rest)
             yield first
             yield from _kept_warm(first, offer)
@@ -176,13 +189,25 @@ class _Finder:
 
     def _per_second(self, rate: Rate | None) -> float | None:
         """In the currency of the answer; None where it is not paid by time, or in another one."""
-        if rate is None or rate.unit not in {Unit.SECOND, Unit.HOUR}:
-            return None
+        is_by_time = rate is not None and rate.unit in {Unit.SECOND, Unit.HOUR}
+        return self._converted(rate) if rate is not None and is_by_time else None
+
+    def _converted(self, rate: Rate) -> float | None:
+        """Of one unit (a second, where it is paid by time); None in a currency of its own."""
         exchange, currency = self._costing.exchange, self._costing.currency
         amount = rate.cost(1.0, exact=True)
         if rate.currency == currency:
             return amount
         return exchange.of(amount) if exchange and exchange.base == rate.currency else None
+
+    def _data_per_byte(self, rate: Rate) -> float | None:
+        """By the price kept with the results, and otherwise by the catalog of today."""
+        name = data_price_name(rate.price)
+        kept = next((other for other in self._unused.values() if other.price == name), None)
+        if kept is None and (price := data_price(load_catalog(), rate.price)) is not None:
+            kept = rate_of(price, Purchase.ON_DEMAND)
+        per_gigabyte = self._converted(kept) if kept and kept.unit is Unit.GIGABYTE else None
+        return None if per_gigabyte is None else per_byte(per_gigabyte)
 
     def _with_provisioned(self, rate: Rate, prices: Prices) -> Prices:
         """By the prices kept with the results, and otherwise by the catalog of today."""
@@ -215,6 +240,7 @@ class _Finder:
             _billed(cold),
             warm["run"].to_list(),
             cold["run"].to_list(),
+            _mean_bytes(warm, cold),
         )
         return answers, is_at_rest
 
@@ -250,6 +276,12 @@ def _latencies(table: pl.DataFrame) -> np.ndarray:
 
 def _billed(table: pl.DataFrame) -> np.ndarray:
     return (table["end_seconds"] - table["start_seconds"]).to_numpy()
+
+
+def _mean_bytes(warm: pl.DataFrame, cold: pl.DataFrame) -> float:
+    """In and out, with the heads of the answers, which are counted as they are received."""
+    both = pl.concat([warm, cold])
+    return float((both["sent_bytes"] + both["received_bytes"]).to_numpy().mean())
 
 
 def _sku(rate: Rate) -> str:

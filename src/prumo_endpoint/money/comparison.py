@@ -11,7 +11,7 @@ import numpy as np
 
 from prumo.money.price import Kind
 from prumo_endpoint.keep_warm.tournament import Interval
-from prumo_endpoint.money.offers import DAYS_PER_MONTH, break_even
+from prumo_endpoint.money.offers import DAYS_PER_MONTH, Serverless, break_even
 
 if TYPE_CHECKING:
     from prumo.report.traffic import TrafficNeed
@@ -51,6 +51,14 @@ class Compared:
     def per_answer(self) -> Interval:
         """The cost of one answer."""
         return self._times(1 / self.requests_per_month)
+
+    @property
+    def data_per_thousand(self) -> float | None:
+        """The part of it that is data in and out; None where that is not priced."""
+        offer = self.choice.offer
+        if not isinstance(offer, Serverless) or not offer.per_byte:
+            return None
+        return PER_THOUSAND * offer.data_per_answer
 
     @property
     def chance(self) -> float:

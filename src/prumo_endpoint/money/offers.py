@@ -1,9 +1,9 @@
 """Ways to answer requests, what a month of each costs, and where two of them break even.
 
 Pure: from measured times and prices to amounts. A serverless endpoint is paid by the millisecond of
-each answer, cold starts included; an instance is paid by the hour, whether it answers or not, and
-answers only so many requests a second. Every amount is an array: traffic along the last axis, and
-along the first one what was measured, followed by resamples of it.
+each answer, cold starts included, and by its data; an instance is paid by the hour, whether it
+answers or not, and answers only so many requests a second. Every amount is an array: traffic along
+the last axis, and along the first one what was measured, followed by resamples of it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ class Answers:
     warm_runs: Sequence[str] = ()
     cold_runs: Sequence[str] = ()
     """The run of each request; empty where all are of one."""
+    mean_bytes: float = 0.0
+    """Of a request and its answer."""
 
     @cached_property
     def warm_means(self) -> Numbers:
@@ -198,6 +200,13 @@ class Serverless(Offer):
     ping_seconds: float | None = None
     """The distance of pings, below the time-out; None where none are sent."""
     reserved_instances: int = 0
+    per_byte: float = 0.0
+    """Of data in and out; 0 where the price is not known."""
+
+    @property
+    def data_per_answer(self) -> float:
+        """What its data costs, whatever time it takes."""
+        return self.answers.mean_bytes * self.per_byte
 
     @property
     def values(self) -> int:
@@ -236,20 +245,20 @@ class Serverless(Offer):
         return np.asarray(requests_per_month[..., None] / SECONDS_PER_MONTH + pings)
 
     def monthly(self, requests_per_month: Numbers) -> Numbers:
-        """Answers, cold starts, pings, and what is reserved."""
+        """Answers, cold starts, pings, their data, and what is reserved."""
         share = self.cold_share(requests_per_month)
         warm = self.answers.warm_means[:, None]
         cold = self.answers.cold_means[:, None] if self.prices.bills_start else warm
         reserved = self._chances(requests_per_month)[..., : self.reserved_instances].sum(axis=-1)
         on_demand = share * cold + (1 - share - reserved) * warm
-        amount = requests_per_month * on_demand * self.prices.per_second
+        amount = requests_per_month * (on_demand * self.prices.per_second + self.data_per_answer)
         if self.reserved_instances:
             work = requests_per_month * reserved * warm * self.prices.work_on_reserved_per_second
             per_second = self.reserved_instances * (self.prices.reserved_per_second or 0.0)
             amount = amount + work + SECONDS_PER_MONTH * per_second
         if self.ping_seconds is not None:
             pings = SECONDS_PER_MONTH / self.ping_seconds
-            amount = amount + pings * warm * self.prices.per_second
+            amount = amount + pings * (warm * self.prices.per_second + self.data_per_answer)
         return np.asarray(amount)
 
     def capacity_per_second(self) -> float:

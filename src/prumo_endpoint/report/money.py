@@ -99,7 +99,8 @@ class TrafficSection(Section):
         per_day = Quantity(self.comparisons[0].requests_per_day, "", DIGITS)
         title = Message("Cost at {traffic} requests a day", {"traffic": per_day})
         heads = (
-            *language.each("choice", "kind", "per answer", "per 1,000", "per month"),
+            *language.each("choice", "kind", "per answer", "per 1,000", "of which data"),
+            *language.each("per month"),
             "p95",
             *language.each("cold starts", "holds the traffic"),
         )
@@ -113,13 +114,13 @@ class TrafficSection(Section):
     def _row(self, one: Compared, work: str, language: Language) -> tuple[str, ...]:
         name = language.told(one.choice.name)
         is_known = isfinite(one.per_month.value)
-        one_answer, thousand = (
-            Quantity(interval.value, self.currency, DIGITS)
-            for interval in (one.per_answer, one.per_thousand)
+        one_answer, thousand, data = (
+            Quantity(value, self.currency, DIGITS)
+            for value in (one.per_answer.value, one.per_thousand.value, one.data_per_thousand)
         )
         money = [
             language.told(each) if is_known else MISSING
-            for each in (one_answer, thousand, amount(one.per_month, self.currency))
+            for each in (one_answer, thousand, data, amount(one.per_month, self.currency))
         ]
         kind = language.say(KINDS.get(one.choice.kind, KINDS[Kind.MACHINE]))
         has_cold = one.choice.answers is not None and len(one.choice.answers.cold_seconds)
@@ -143,8 +144,9 @@ class TrafficSection(Section):
             Message(
                 "Requests come at random, with peaks of {peak} times the mean rate; idle instances "
                 "stop after {idle}, and a serverless endpoint has at most {most}. A cold start is "
-                "billed whole; data in and out is not counted. ±: half the interval, by bootstrap "
-                "of the runs and their requests. n < N: not enough requests for a percentile.",
+                "billed whole, and data in and out of serverless endpoints as it was measured. ±: "
+                "half the interval, by bootstrap of the runs and their requests. n < N: not enough "
+                "requests for a percentile.",
                 {
                     "most": MOST_AT_ONCE,
                     "peak": Quantity(PEAK_FACTOR),
@@ -158,6 +160,17 @@ class TrafficSection(Section):
             said.append(
                 Message(
                     "Left out, because its runs have several prices: {names}.", {"names": names}
+                )
+            )
+        unpriced = dict.fromkeys(
+            name for one in self.comparisons for name in one.work.without_data_price
+        )
+        if unpriced:
+            names = Series(tuple(unpriced), ", ")
+            said.append(
+                Message(
+                    "Data in and out is not counted for {names}: no price of it is known.",
+                    {"names": names},
                 )
             )
         missing = dict.fromkeys(
@@ -187,7 +200,7 @@ class TrafficSection(Section):
             return
         table = self.table(language)
         heads, rows = (
-            [(one[0], *one[4:]) for one in lines] for lines in ([table.heads], table.rows)
+            [(one[0], *one[5:]) for one in lines] for lines in ([table.heads], table.rows)
         )
         print_table(replace(table, heads=heads[0], rows=tuple(rows), words=1), console)
         for comparison in self.comparisons:
