@@ -165,8 +165,11 @@ def leftovers(region: str, folder: Path, as_json: bool) -> None:
         click.echo(f"Nothing is left in {region}.")
     else:
         click.echo(f"{len(found)} left in {region}:")
-        for each in found:
-            click.echo(f"  {each.name}\n    {each.remove}")
+        for remove in dict.fromkeys(each.remove for each in found):
+            click.echo(remove)
+            for each in found:
+                if each.remove == remove:
+                    click.echo(f"  {each.name}")
     if found:
         sys.exit(ExitCode.FINDINGS)
 
