@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,8 @@ import onnxruntime
 import pytest
 
 from prumo.errors import InputError
+from prumo_serve.package import open_package
+from prumo_serve.runtimes import Resources, load_network
 from prumo_serve.source.catalog_network import write_catalog_network
 from prumo_worker.networks.weights import initial_weights
 from support.reference_network import scores
@@ -70,6 +73,28 @@ def test_a_network_is_packaged_in_eight_bits_without_anybodys_images(
     assert manifest["network"]["precision"] == "int8"
 
 
+@pytest.mark.frameworks
+def test_a_saved_model_answers_what_the_onnx_network_does(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    size = ("--size", "64")
+    answers = {}
+    images = np.random.default_rng(1).random((2, 64, 64, 3), np.float32)
+    for runtime in ("onnxruntime", "tensorflow"):
+        words = ("dr_mobilenet", *size, "--runtime", runtime, "--out", runtime)
+        made = prumo_here("model", "untrained", *words)
+        assert made.returncode == 0, made.stderr
+        with open_package(tmp_path / runtime) as package:
+            asked = package.manifest.input
+            tensor = images if asked.layout == "NHWC" else images.transpose(0, 3, 1, 2)
+            name = package.manifest.output.tensor
+            with closing(load_network(package.network_path, runtime, Resources())) as network:
+                answers[runtime] = network.run(np.ascontiguousarray(tensor), [name])[name]
+
+    assert np.ptp(answers["onnxruntime"]) > 0
+    np.testing.assert_allclose(answers["tensorflow"], answers["onnxruntime"], rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -77,6 +102,7 @@ def test_a_network_is_packaged_in_eight_bits_without_anybodys_images(
         (("lenet5",), "takes images without colours"),
         (("alexnet", "--size", "8"), "does not fit"),
         (("rede1", "--precision", "int3"), "'int3' is not one of"),
+        (("rede1", "--precision", "int8", "--runtime", "tensorflow"), "for tensorflow is in fp32"),
     ],
 )
 def test_what_cannot_be_packaged_is_refused(

@@ -31,7 +31,7 @@ from prumo_serve.convert.agreement import (
     settled,
 )
 from prumo_serve.convert.onnx import draft_of_file, make_canonical, write_openvino
-from prumo_serve.source import FORMATS
+from prumo_serve.source import CATALOG_FORMAT, FORMATS
 from prumo_serve.source.pytorch_export import write_harmless
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _converted_in_framework(job: Conversion, folder: Path, progress: Progress) -
     environment = Environments({}, progress).find(framework)
     companion = None
     # A task's heat maps are ONNX everywhere.
-    if job.target == "onnxruntime" or job.origin not in FORMATS:
+    if job.target == "onnxruntime" or job.origin not in (*FORMATS, CATALOG_FORMAT):
         companion = ensure_companion(f"{framework}-to-onnx", environment, progress)
     memory_bytes = int(read_memory().available_bytes * _MEMORY_SHARE)
     task = replace(_task(job, folder), companion=companion, memory_bytes=memory_bytes)

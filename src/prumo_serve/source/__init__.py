@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("keras", "saved_model", "pytorch", "onnx")
 """Of frameworks. The folders of a task have a name of their own, and hold a Keras network."""
+CATALOG_FORMAT = "catalog"
+"""The description of a network of the catalog, from which a framework builds it."""
 _KERAS_ENDINGS = {".keras", ".h5", ".hdf5"}
 _PICKLES = {".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib"}
 _KNOWN = (

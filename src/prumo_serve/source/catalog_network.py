@@ -1,4 +1,4 @@
-"""A network of Prumo's catalog with random weights, as an ONNX file.
+"""A network of Prumo's catalog with random weights, as an ONNX file or for TensorFlow to build.
 
 How fast a network answers hardly depends on its weights: speed and cost of an endpoint can be
 measured before anything is trained.
@@ -6,6 +6,7 @@ measured before anything is trained.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from prumo.errors import InputError, did_you_mean
+from prumo_serve.source import CATALOG_FORMAT, file_source
 from prumo_worker.networks import layer
 from prumo_worker.networks.catalog import CATALOG
 from prumo_worker.networks.layer import margins
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from prumo_serve.source import Source
     from prumo_worker.networks.network import Network, Node
 
 OPSET = 17
@@ -42,6 +45,35 @@ def write_catalog_network(
     Raises:
         InputError: There is no such network, or it does not fit such images.
     """
+    network = _catalog_network(name, size_pixels, classes)
+    if network.parameters > _MOST_PARAMETERS:
+        raise InputError(
+            f"{name} has {network.parameters:,} parameters for images of "
+            f"{network.input_shape[1]} pixels, more than an ONNX file can hold; take smaller images"
+        )
+    onnx.save(_model(network, _with_scales(network)), path)
+    return network
+
+
+def describe_catalog_network(
+    name: str, path: Path, size_pixels: int | None = None, classes: int | None = None
+) -> Source:
+    """The same network with the same weights, described so that a framework can build it."""
+    network = _catalog_network(name, size_pixels, classes)
+    described = {
+        "network": {
+            "name": name,
+            "image_size": network.input_shape[1],
+            "channels": _CHANNELS,
+            "classes": network.classes,
+        },
+        "seed": _SEED,
+    }
+    path.write_text(json.dumps(described), "utf-8")
+    return file_source(path, CATALOG_FORMAT, outputs=network.classes)
+
+
+def _catalog_network(name: str, size_pixels: int | None, classes: int | None) -> Network:
     entry = CATALOG.get(name)
     if entry is None:
         raise InputError(f"no network '{name}': {did_you_mean(name, CATALOG)}")
@@ -50,16 +82,9 @@ def write_catalog_network(
     side = size_pixels or entry.image_size
     try:
         layers = entry.layers(classes or entry.classes)
-        network = assemble(name, (_CHANNELS, side, side), layers)
+        return assemble(name, (_CHANNELS, side, side), layers)
     except NetworkError as error:
         raise InputError(str(error)) from error
-    if network.parameters > _MOST_PARAMETERS:
-        raise InputError(
-            f"{name} has {network.parameters:,} parameters for images of {side} pixels, more than "
-            "an ONNX file can hold; take smaller images"
-        )
-    onnx.save(_model(network, _with_scales(network)), path)
-    return network
 
 
 def _with_scales(network: Network) -> dict[str, np.ndarray]:

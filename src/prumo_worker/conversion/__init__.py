@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from prumo_worker.journal import Journal
 
 
-ORIGINS = ("retina", "keras", "saved_model", "pytorch")
+ORIGINS = ("retina", "keras", "saved_model", "pytorch", "catalog")
 TARGETS = ("onnxruntime", "litert", "tensorflow", "pytorch")
 PRECISIONS = ("fp32", "fp16", "int8", "int8-dynamic")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
@@ -34,6 +35,10 @@ from prumo_worker.conversion.tensorflow_function import (
     write_saved_model,
 )
 from prumo_worker.frameworks.tensorflow import memory_errors
+from prumo_worker.frameworks.tensorflow.network import Graph
+from prumo_worker.networks import network as catalog_network
+from prumo_worker.networks.network import IMAGE
+from prumo_worker.networks.weights import initial_weights
 from prumo_worker.retina.network import SCORES_LAYER, SplitNetwork, last_feature_map, scores_network
 from prumo_worker.retina.prediction import load_keras, load_network
 from prumo_worker.retina.recipe import REFERABLE_FROM
@@ -220,8 +225,25 @@ def retina_source(request: Request) -> TensorflowSource:
     return TensorflowSource(facts, constant, reference, heat_map)
 
 
+def untrained_source(request: Request) -> TensorflowSource:
+    """A network of the catalog with the initial weights of a seed."""
+    described = json.loads(request.source.read_text("utf-8"))
+    network = catalog_network(**described["network"])
+    graph = Graph(network)
+    graph.load(initial_weights(network, described["seed"]))
+    channels, height, width = network.input_shape
+
+    def answers(images: tf.Tensor) -> Mapping[str, tf.Tensor]:
+        scores, *_ = graph.outputs(images, training=False)
+        return {OUTPUT: scores}
+
+    taken = tf.TensorSpec((None, height, width, channels), tf.float32, IMAGE)
+    return classifier(answers, taken, request)
+
+
 HEAT_MAP_FILE = "heat_map.onnx"
 _SOURCES = {
+    "catalog": untrained_source,
     "retina": retina_source,
     "keras": keras_source,
     "saved_model": saved_model_source,

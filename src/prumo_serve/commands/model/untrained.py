@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, shown_progress
+from prumo.errors import InputError
 from prumo_serve.choices import PRECISIONS
 
 if TYPE_CHECKING:
     from prumo.progress import Progress
-    from prumo_serve.choices import Precision
+    from prumo_serve.choices import Precision, RuntimeName
     from prumo_serve.manifest import Manifest
 
 CARD = """\
@@ -23,6 +24,7 @@ Its weights are random numbers: it is as fast as a trained network of this form,
 means nothing. Use it to measure the speed and the cost of an endpoint.
 """
 
+RUNTIMES = ("onnxruntime", "tensorflow")
 _SEED = 1
 _CALIBRATION_IMAGES = 10
 _SIDE_PIXELS = 64
@@ -32,6 +34,8 @@ Examples:
   prumo model untrained dr_mobilenet --out dr_mobilenet.tar.gz
   prumo model untrained dr_vgg19 --precision int8 --out dr_vgg19-int8
   prumo model untrained resnet50 --size 128 --classes 10 --out resnet50
+  prumo model untrained dr_mobilenet --runtime tensorflow \\
+    --out saved-model.tar.gz
 """
 
 
@@ -62,6 +66,13 @@ Examples:
     show_default=True,
     help="Of the network's numbers; int8 is calibrated with drawn images.",
 )
+@click.option(
+    "--runtime",
+    type=click.Choice(RUNTIMES),
+    default="onnxruntime",
+    show_default=True,
+    help="That it is for; tensorflow gives the same network as a SavedModel, in fp32.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def untrained_command(  # noqa: PLR0913 (one argument per option)
     network: str,
@@ -69,6 +80,7 @@ def untrained_command(  # noqa: PLR0913 (one argument per option)
     size: int | None,
     classes: int | None,
     precision: Precision,
+    runtime: RuntimeName,
     as_json: bool,
 ) -> None:
     """Pack NETWORK of the catalog with random weights, to measure how it would be served.
@@ -77,10 +89,12 @@ def untrained_command(  # noqa: PLR0913 (one argument per option)
     catalog.
     """
     from prumo_serve.package import require_package_name
-    from prumo_serve.package.making import PackageRequest, make_package
-    from prumo_serve.source.catalog_network import write_catalog_network
+    from prumo_serve.package.making import PackageRequest, make_package, make_package_of
+    from prumo_serve.source.catalog_network import describe_catalog_network, write_catalog_network
 
     require_package_name(out)
+    if precision not in PRECISIONS[runtime]:
+        raise InputError(f"--precision {precision}: a network for {runtime} is in fp32")
     with shown_progress() as progress, tempfile.TemporaryDirectory(prefix="prumo-") as folder:
         file = Path(folder) / f"{network}.onnx"
         progress.show(f"drawing the weights of {network}")
@@ -90,10 +104,15 @@ def untrained_command(  # noqa: PLR0913 (one argument per option)
             task="classification",
             labels=tuple(f"class {number}" for number in range(written.classes)),
             normalization="0..1",
-            layout="NCHW",
+            layout="NCHW" if runtime == "onnxruntime" else "NHWC",
             card=CARD.format(name=network),
+            runtime=runtime,
         )
-        if precision == "fp32":
+        if runtime == "tensorflow":
+            described = file.with_suffix(".json")
+            source = describe_catalog_network(network, described, size, classes)
+            manifest = make_package_of(source, request, out, progress)
+        elif precision == "fp32":
             manifest = make_package(file, request, out, progress)
         else:
             package = Path(folder) / "fp32"
