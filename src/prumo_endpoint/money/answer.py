@@ -66,9 +66,9 @@ def advise(costing: Costing, need: TrafficNeed) -> TrafficAdvice:
         },
         tuple(_summary(compared, currency)) if len(compared) > 1 else (),
         (
-            *map(Message, ("for", "choose", "per month")),
+            *(Message("for"), Message("choose"), Message("per month")),
             *map(_goal_head, need.goals),
-            *map(Message, ("runner-up", "per month", "break-even a day")),
+            *(Message("runner-up"), Message("per month"), Message("break-even a day")),
         ),
     )
 
