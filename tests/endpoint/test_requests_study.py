@@ -188,11 +188,12 @@ def test_a_request_is_cold_after_a_forced_stop_and_after_an_idle_gap(
         assert record["metrics"]["cold_answers"] == record["metrics"]["requests"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (b'{"boot_id":"same"}', "3 answered by a start that had answered before"),
-        pytest.param(b"{}", "3 without a boot id in the answer", marks=pytest.mark.slow),
+        (b"{}", "3 without a boot id in the answer"),
     ],
 )
 def test_requests_that_are_not_proven_cold_make_a_run_invalid(

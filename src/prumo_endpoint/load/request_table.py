@@ -28,7 +28,7 @@ CONFIDENCE = 0.99
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 SERVER_TIMES = ("queue_seconds", "decode_seconds", "preprocess_seconds", "predict_seconds")
 MOST_REQUESTS = 1_000_000
-"""Of a run: they are kept in memory, about 1 kB each."""
+"""Of a trace or an open loop: they are kept in memory, about 1 kB each."""
 NOT_JSON = "the answer says that it is JSON and is not"
 _LARGEST_DOCUMENT_BYTES = 1 << 20
 # Takes about half of the pause in which it is done.
