@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
@@ -92,6 +92,8 @@ class Part:
     resource: Resource
     is_tainted: bool = False
     """Whether its creation was cut off, for which Terraform would replace it."""
+    is_deposed: bool = False
+    """Whether Terraform has replaced it and is about to remove it."""
 
     @property
     def type(self) -> str:
@@ -178,8 +180,10 @@ def parts_in_state(state: Mapping[str, Any], account: Account) -> list[Part]:
             index = instance.get("index_key")
             address = base if index is None else f"{base}[{json.dumps(index)}]"
             name = known.name.format(**instance["attributes"])
-            part = _part(address, name, account, is_tainted=instance.get("status") == "tainted")
-            found.append(part)
+            is_deposed = "deposed" in instance
+            is_tainted = instance.get("status") == "tainted" and not is_deposed
+            part = _part(address, name, account)
+            found.append(replace(part, is_tainted=is_tainted, is_deposed=is_deposed))
     order = list(TERRAFORM_KINDS)
     return sorted(found, key=lambda part: order.index(part.type))
 
@@ -195,7 +199,8 @@ def missing_parts(
     Raises:
         InputError: Something is there already, and somebody else's.
     """
-    in_state = {part.resource.key for part in known}
+    # A former version that is wanted again has to be saved from its removal.
+    in_state = {part.resource.key for part in known if not part.is_deposed}
     fresh, orphans = [], []
     for part in parts:
         resource = part.resource
@@ -222,9 +227,9 @@ def _is_there(account: Account, resource: Resource) -> bool:
         raise
 
 
-def _part(address: str, name: str, account: Account, *, is_tainted: bool = False) -> Part:
+def _part(address: str, name: str, account: Account) -> Part:
     kind = TERRAFORM_KINDS[address.split(".")[-2]].kind
-    return Part(address, Resource(kind, name, account.region, account.number), is_tainted)
+    return Part(address, Resource(kind, name, account.region, account.number))
 
 
 def _hash(content: object) -> str:

@@ -242,7 +242,9 @@ class Rollout:
                     self._deployment.ledger.record(part.resource, State.DELETED)
                 raise
             # The call of a run that was killed has arrived only now.
-            outputs = self._apply(known, [*orphans, *late])
+            in_state = {part.resource.key for part in known}
+            waiting = [part for part in orphans if part.resource.key not in in_state]
+            outputs = self._apply(known, [*waiting, *late])
         self._note_state(account)
         self._write_imports([])
         return outputs
@@ -252,10 +254,9 @@ class Rollout:
             # Cut off while it was created, but there: its replacement would want the same name.
             if part.is_tainted and part.type not in STATEFUL_TYPES:
                 self._terraform.untaint(part.address)
-        for part in orphans:
-            # A new version that a killed run has created; the former one is still in the ledger.
-            if part.address in {each.address for each in known}:
-                self._terraform.forget(part.address)
+        # Another version has its place in the state; that one is still in the ledger.
+        for address in {part.address for part in known} & {part.address for part in orphans}:
+            self._terraform.forget(address)
         self._write_imports(orphans)
         self._progress.show("asking what has to change")
         return self._terraform.apply(self._show)
