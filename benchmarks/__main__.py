@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     analysis,
     data_preparation,
+    deploy,
     keep_warm,
     load_generator,
     report_page,
@@ -37,6 +38,7 @@ if __name__ == "__main__":
                 comparison.main(),
                 serverless_front.main(),
                 sagemaker_proxy.main(),
+                deploy.main(),
             ]
         )
     )

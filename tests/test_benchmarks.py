@@ -12,6 +12,7 @@ import pytest
 from benchmarks import (
     analysis,
     data_preparation,
+    deploy,
     keep_warm,
     load_generator,
     report_page,
@@ -141,6 +142,16 @@ def test_a_proxy_is_measured_against_the_server_behind_it(
 
     assert "the proxy to SageMaker adds" in capsys.readouterr().out
     assert sagemaker_proxy.judged([(3e-5, 3e-4)], [(0.05, 0.06)]) == 1
+
+
+@pytest.mark.parametrize(("seconds", "code"), [(15.5, 0), (15.7, 1)])
+def test_a_deployment_that_takes_much_longer_than_terraform_fails(
+    seconds: float, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = [deploy.Turn(each, init=2.0, apply=10.0) for each in (9.0, seconds, 99.0)]
+
+    assert deploy.judged(turns) == code
+    assert f"{seconds / 10:.2f} times apply alone" in capsys.readouterr().out
 
 
 @pytest.mark.root
