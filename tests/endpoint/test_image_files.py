@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from benchmarks import images as images_benchmark
 from prumo.errors import InputError, UnavailableError
 from prumo.progress import SILENT
 from prumo_endpoint.commands.image import command
@@ -225,3 +226,15 @@ def test_a_bill_of_materials_lists_debian_and_python_packages() -> None:
         "pkg:pypi/py-thing@1.0",
     ]
     assert bill["components"][1]["licenses"] == [{"expression": "MIT"}]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "slowest", "code"), [(119_000_000, 1.9, 0), (121_000_000, 1.9, 1), (1, 2.2, 1)]
+)
+def test_an_image_of_ours_that_is_too_large_or_not_the_fastest_fails(
+    size_bytes: int, slowest: float, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = {("ours", 1024): [slowest, slowest], ("theirs", 1024): [2.0, 2.1]}
+
+    assert images_benchmark.judged({"ours": size_bytes, "theirs": 500_000_000}, starts) == code
+    assert "theirs at 1024 MB: 2.05 [" in capsys.readouterr().out
