@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +120,8 @@ def experiment(
                 answer_seconds=parameters["answer_seconds"],
             ) as generator,
         ):
-            stop = _failing(table.rows, parameters["stop_after_failures"])
+            most_failures = parameters["stop_after_failures"]
+            stop = partial(table.has_failed, most_failures or sys.maxsize)
             began, began_at = time.perf_counter(), time.time()
             load = Load(generator, table, server, parameters, progress, began, stop)
             further = run_scenario(load)
@@ -206,13 +208,6 @@ def _await_ready(server: Server, progress: Progress) -> None:
             how = ending or f"is not ready after {READY_SECONDS:.0f} s"
             raise PrumoError(f"the server {how}: {server.process.last_output()}")
         time.sleep(_POLL_SECONDS)
-
-
-def _failing(rows: Sequence[Row], most: int | None) -> Any:  # noqa: ANN401 (a callable)
-    """Whether the last requests have all failed."""
-    return lambda: (
-        most is not None and len(rows) >= most and not any(row.is_answered for row in rows[-most:])
-    )
 
 
 def _worthless(

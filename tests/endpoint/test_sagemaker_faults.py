@@ -306,8 +306,7 @@ def test_each_request_keeps_its_verdict_and_failures_in_a_row_end_the_sequence(
     record, rows = second
     assert record["verdict"] == "crashed"
     assert "no request was answered: " in record["reason"]
-    # Some more may have been sent before the third was written down.
-    assert 3 <= len(rows) < 30
+    assert len(rows) == 3
     assert {row.reason for row in rows} == {"ThrottlingException"}
     assert aws.resources() == []
 
@@ -339,7 +338,7 @@ def test_a_run_that_loses_the_network_is_recorded_and_everything_removed_once_it
 
     (record,) = records(tmp_path / "results").values()
     assert record["verdict"] == "finished", result.stdout + result.stderr
-    assert 3 <= record["metrics"]["failed_requests"] < 400
+    assert record["metrics"]["failed_requests"] == 3
     assert "no points of CloudWatch" in (tmp_path / "results/runs/C01-r1/worker.log").read_text()
     assert "cannot remove it yet" in result.stdout
     assert aws.resources() == []

@@ -106,8 +106,8 @@ class Generator:
             schedule: when to send.
             record: receives each request when it is over.
             in_pause: called now and then when nothing is due for a while.
-            stop: asked now and then; once it says yes, nothing more is sent and what is in flight
-                is waited for.
+            stop: asked before each request; once it says yes, nothing more is sent and what is in
+                flight is waited for.
         """
         self._schedule, self._done = schedule, record
         self._drop_closed()
@@ -138,6 +138,10 @@ class Generator:
             now = clock() - began
             due = None if is_stopped else schedule.due()
             while due is not None and due <= now:
+                if stop():
+                    is_stopped, due = True, None
+                    self._held.clear()
+                    break
                 schedule.take()
                 self._start(due, now)
                 now = clock() - began

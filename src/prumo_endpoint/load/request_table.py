@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -156,6 +157,14 @@ class RequestTable:
     def record(self, sent: Sent) -> None:
         """Take a request that is over."""
         self._pending.append((self.phase, self.offset_seconds, sent))
+
+    def has_failed(self, times: int) -> bool:
+        """Whether the last requests, as many, have all failed; also those not written down yet."""
+        if len(self._pending) + len(self.rows) < times:
+            return False
+        pending = (sent.outcome is Outcome.ANSWERED for *_, sent in reversed(self._pending))
+        written = (row.is_answered for row in reversed(self.rows))
+        return not any(islice(chain(pending, written), times))
 
     def write_some(self) -> None:
         """Write down a few requests, in a pause."""
