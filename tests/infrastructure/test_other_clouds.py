@@ -1,16 +1,18 @@
 """The modules for Google and Azure use what those providers have, as their bindings list it.
 
-The providers themselves are not run. HashiCorp's bindings on PyPI were generated from their
-schemas; of each wheel only the modules that are needed are fetched, 0.5 MB instead of 50.
+The providers themselves are not run. HashiCorp's Python bindings were generated from their schemas;
+pip downloads the two packages, about 50 MB each.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import urllib.request
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from zipfile import ZipFile
 
@@ -21,63 +23,27 @@ from support.terraform import INFRASTRUCTURE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from _typeshed import WriteableBuffer
-
 pytestmark = pytest.mark.slow
 
-WHEELS = {
-    # google 6.50.0
-    "google": "1b/85/6fae846070b7d78775d782f1b519a2aefd1c04877a6ad07f9e5b0584eebb/"
-    "cdktf_cdktf_provider_google-16.12.1-py3-none-any.whl",
-    # azurerm 4.55.0
-    "azurerm": "cf/2a/ee02e71fcbfdf49597a31df2ac1d14da6d5023233f66b5d70344b074f578/"
-    "cdktf_cdktf_provider_azurerm-14.23.1-py3-none-any.whl",
+BINDINGS = {
+    # Of the providers google 6.50.0 and azurerm 4.55.0.
+    "google": "cdktf-cdktf-provider-google==16.12.1",
+    "azurerm": "cdktf-cdktf-provider-azurerm==14.23.1",
 }
 MODULES = {"google": "google_cloud_run", "azurerm": "azure_container_apps"}
 Block = dict[str, list["Block"]]
 """Argument → the blocks of that name; none for a value."""
 
 
-class RemoteFile(io.RawIOBase):
-    """A file on a web server, of which only the parts are fetched that are read."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._place = 0
-        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD")) as answer:  # noqa: S310 (a constant)
-            self._size = int(answer.headers["Content-Length"])
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place}.get(whence, self._size)
-        return self._place
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        view = memoryview(buffer)
-        end = min(self._place + len(view), self._size)
-        if end <= self._place:
-            return 0
-        wanted = {"Range": f"bytes={self._place}-{end - 1}"}
-        with urllib.request.urlopen(urllib.request.Request(self._url, headers=wanted)) as answer:  # noqa: S310 (a constant)
-            assert answer.status == 206, "no parts of files here"
-            part = answer.read()
-        view[: len(part)] = part
-        self._place += len(part)
-        return len(part)
-
-
 @cache
 def wheel(provider: str) -> ZipFile:
-    url = f"https://files.pythonhosted.org/packages/{WHEELS[provider]}"
-    try:
-        return ZipFile(io.BufferedReader(RemoteFile(url), 1 << 16))
-    except OSError as error:
-        pytest.skip(f"the bindings cannot be fetched: {error}")
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", BINDINGS[provider]]
+    with TemporaryDirectory() as folder:
+        done = subprocess.run([*pip, "--dest", folder], capture_output=True, text=True, check=False)
+        if done.returncode:
+            pytest.skip(f"the bindings cannot be downloaded: {done.stderr.strip()}")
+        (path,) = Path(folder).iterdir()
+        return ZipFile(path)  # Open: it can be read when the folder is gone.
 
 
 @cache
