@@ -34,7 +34,8 @@ LONGEST_PING_SECONDS = 300.0
 AT_REST = ("warm-up", "real-time", "cold-start")
 DEPLOYMENT = frozenset(
     {"target", "address", "model", "network", "precision", "image", "runtime", "stack"}
-    | {"batch_wait_ms", "memory_mb", "instance_type", "region", "max_concurrency", "keep_warm"}
+    | {"batch_wait_ms", "memory_mb", "cpus", "cpus_per_gb", "container_network", "instance_type"}
+    | {"region", "max_concurrency", "keep_warm"}
 )
 """The parameters that say what answers; the others say how it is asked."""
 LOAD = frozenset(RequestsParameters.model_fields) - DEPLOYMENT
