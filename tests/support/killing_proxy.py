@@ -18,7 +18,9 @@ from urllib.parse import urlsplit
 import psutil
 
 _READING = re.compile("Describe|List|Get|BatchGet|BatchCheck|GET|HEAD")
-_SETTING = re.compile(r"(PUT|DELETE) .*\?|(Put|Delete)(Role|Lifecycle|Retention)Policy|Tag|PutImage\w")
+_SETTING = re.compile(
+    r"(PUT|DELETE) .*\?|(Put|Delete)(Role|Lifecycle|Retention)Policy|Tag|PutImage\w"
+)
 _NAME = re.compile(rb'(?:Name|[aA]rn)(?:=|": ?")([^&"]+)')
 
 
