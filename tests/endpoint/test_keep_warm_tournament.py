@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from prumo.errors import InputError
+from prumo.money.billing import HOURS_PER_MONTH
 from prumo.money.pareto import Standing
 from prumo_endpoint.keep_warm.fixed_hours import FixedHours
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.times import AnswerTimes
 from prumo_endpoint.keep_warm.tournament import (
-    HOURS_PER_MONTH,
     Endpoint,
     Interval,
     Prices,

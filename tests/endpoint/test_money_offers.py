@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from prumo.money.billing import HOURS_PER_MONTH
 from prumo_endpoint.keep_warm.never import Never
 from prumo_endpoint.keep_warm.ping import Ping
 from prumo_endpoint.keep_warm.provisioned import Provisioned
 from prumo_endpoint.keep_warm.times import AnswerTimes
 from prumo_endpoint.keep_warm.tournament import (
-    HOURS_PER_MONTH,
     SECONDS_PER_MONTH,
     Endpoint,
     Prices,

@@ -18,6 +18,8 @@ INFERENCES = "inferences"
 DATA_BYTES = "data_bytes"
 # Sums of clock readings miss a whole second by a rounding error; no clock is better than this.
 GRAINS_PER_UNIT = 1_000_000
+HOURS_PER_MONTH = 730
+"""As AWS counts them: a twelfth of a year."""
 USED_PER_UNIT = {Unit.HOUR: 3600.0, Unit.SECOND: 1.0, Unit.REQUEST: 1.0, Unit.GIGABYTE: 1.0}
 
 

@@ -20,9 +20,6 @@ from prumo.money.price import Purchase
 if TYPE_CHECKING:
     from prumo.money.catalog import Catalog
 
-HOURS_PER_MONTH = 730
-"""As AWS counts them: a twelfth of a year."""
-
 ENDPOINT = "aws_sagemaker_endpoint"
 CONFIGURATION = "aws_sagemaker_endpoint_configuration"
 SCALING = "aws_appautoscaling_target"

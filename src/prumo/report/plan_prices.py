@@ -10,7 +10,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.money.terraform_plan import HOURS_PER_MONTH, Cost
+from prumo.money.billing import HOURS_PER_MONTH
+from prumo.money.terraform_plan import Cost
 from prumo.quantity import Quantity
 
 if TYPE_CHECKING:

@@ -33,7 +33,8 @@ DEFAULT_BASE = "python:{}.{}-slim".format(*sys.version_info[:2])
 _PYTHON_IN_IMAGE = re.compile(r"usr/(?:local/)?bin/python(3\.\d+)")
 _OLDEST_PYTHON = (3, 11)
 _OWN_PACKAGES = ("prumo", "prumo_serve", "prumo_worker", "prumo_retina")
-_OWN_PLUGINS = {"prumo.commands": {"serve"}, "prumo.runtimes": None, "prumo.tasks": None}
+_HEALTH_CHECK = "healthcheck.py"
+_OWN_PLUGINS = {"prumo.commands": ("serve",), "prumo.runtimes": None, "prumo.tasks": None}
 """Group of entry points → those that a server needs of it; None for all."""
 _TENSORFLOW = "tensorflow"
 _BYTECODE = "__pycache__"
@@ -117,7 +118,8 @@ def content_key(plan: Plan, base_digest: str) -> str:
     Packages of others do not count: an image that exists keeps the versions that it has.
     """
     content = hashlib.sha256(f"{plan.variant}\n{plan.runtime}\n{plan.platform}\n".encode())
-    content.update(base_digest.encode())
+    content.update(f"{base_digest} {VARIANTS[plan.variant]} {_OWN_PLUGINS}".encode())
+    content.update(file_sha256(IMAGES / _HEALTH_CHECK).encode())
     for folder in (IMAGES / plan.variant, *_own_folders().values()):
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.parent.name != _BYTECODE:
@@ -222,7 +224,7 @@ def _fill_app(
     for name, folder in _own_folders().items():
         shutil.copytree(folder, app / name, ignore=shutil.ignore_patterns(_BYTECODE))
     _write_own_metadata(app / f"prumo-{__version__}.dist-info")
-    shutil.copy(IMAGES / "healthcheck.py", app)
+    shutil.copy(IMAGES / _HEALTH_CHECK, app)
     if _numbers(python) != sys.version_info[:2]:
         progress.say(f"No bytecode: the base has Python {python}, and this one cannot write its.")
         return
@@ -240,7 +242,7 @@ def _fill_server(
     pip = [sys.executable, "-m", "pip", "download", "--dest", str(context / "wheels")]
     run_followed([*pip, *options, *requirements], "downloading packages", progress)
     shutil.copytree(IMAGES / _TENSORFLOW, context / "server")
-    shutil.copy(IMAGES / "healthcheck.py", context / "server")
+    shutil.copy(IMAGES / _HEALTH_CHECK, context / "server")
 
 
 def _own_folders() -> dict[str, Path]:

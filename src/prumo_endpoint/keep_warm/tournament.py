@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prumo.errors import InputError
+from prumo.money.billing import HOURS_PER_MONTH
 from prumo.money.pareto import Standing, dominated
 from prumo.progress import SILENT
 from prumo.statistics.interval import (
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-HOURS_PER_MONTH = 730.0
 SECONDS_PER_MONTH = 3600 * HOURS_PER_MONTH
 LEAST_IDLE_TIMEOUT_SECONDS = 1.0
 MOST_BLOCKS_OF_SHORT_TRACE = 24

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import gammaln
 
+from prumo.money.billing import HOURS_PER_MONTH
 from prumo.statistics.interval import (
     BOOTSTRAP_MINIMUM_VALUES,
     DEFAULT_CONFIDENCE,
     bootstrap_tail,
 )
 from prumo_endpoint.keep_warm.tournament import (
-    HOURS_PER_MONTH,
     SECONDS_PER_MONTH,
     Interval,
     Prices,

@@ -165,9 +165,9 @@ class Session:
 
     def _spent_usd(self) -> float:
         """Until now, with what the current run has used so far."""
-        use = self._use
-        used = self._costs.used_usd(use.deployment, *use.read()) if use is not None else 0.0
-        return self.ledger.spent_usd() + used
+        # In this order: a run that is put on the bill meanwhile must not count twice.
+        spent, use = self.ledger.spent_usd(), self._use
+        return spent if use is None else spent + self._costs.used_usd(use.deployment, *use.read())
 
     def _release_unneeded(self, needed: Deployment) -> None:
         """Remove endpoints that no later run of the plan uses."""
@@ -235,11 +235,13 @@ class _BudgetWatch:
         self._max_cost_usd = max_cost_usd
         self._ended = threading.Event()
         self.is_reached = False
-        threading.Thread(target=self._look, daemon=True).start()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Look no longer."""
+        """Look no longer: no interrupt comes after this."""
         self._ended.set()
+        self._thread.join()
 
     def _look(self) -> None:
         while not self._ended.wait(_LOOK_SECONDS):
@@ -247,7 +249,7 @@ class _BudgetWatch:
                 is_spent = self._spent_usd() > self._max_cost_usd
             except Exception:  # noqa: BLE001 (what cannot be counted must not be spent)
                 is_spent = True
-            if is_spent:
+            if is_spent and not self._ended.is_set():
                 self.is_reached = True
                 os.kill(os.getpid(), signal.SIGINT)
                 return

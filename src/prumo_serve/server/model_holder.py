@@ -142,9 +142,13 @@ class CrowdNetwork:
             if self._network is not network:
                 return
             self._network = None
-            self._load_at = monotonic() + self._backoff.delay()
+        self._try_later()
         _LOG.error("the second network failed: %s: %s", type(error).__name__, error)
         network.close()
+
+    def _try_later(self) -> None:
+        with self._lock:
+            self._load_at = monotonic() + self._backoff.delay()
 
     def close(self) -> None:
         """Let the network go, also one that is still being loaded."""
@@ -167,6 +171,7 @@ class CrowdNetwork:
                 _LOG.warning(
                     "all requests share one network, a second one cannot be loaded: %s", error
                 )
+                self._try_later()
                 return
             with self._lock:
                 if not self._is_closed:
