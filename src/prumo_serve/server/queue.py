@@ -126,11 +126,8 @@ class RequestQueue:
         return self._max_wait_seconds - (perf_counter() - self._ready[0].waits_since)
 
     def _batch(self) -> list[Job]:
-        """Half a fair share of what is ready: no worker goes without, now or after this batch.
-
-        Those who ask again as soon as they are answered would else leave all workers idle at once.
-        """
-        share = -(-len(self._ready) // (2 * self._workers))
+        """A fair share of what is ready, so that no worker goes without."""
+        share = -(-len(self._ready) // self._workers)
         batch = [self._ready.popleft() for _ in range(min(share, self._max_batch))]
         self.waiting_images -= len(batch)
         self._taken_batches += 1
