@@ -27,7 +27,7 @@ from prumo.results.record import Verdict
 from prumo.supervise.interruption import sigterm_as_interrupt
 from prumo_endpoint.exchange import HEALTHY, PING, exchange
 from prumo_endpoint.launcher import read_payloads
-from prumo_endpoint.load.calibration import calibrate
+from prumo_endpoint.load.calibration import FIRST_RATE, calibrate
 from prumo_endpoint.load.generator import Generator
 from prumo_endpoint.load.request_table import (
     NOT_COUNTED,
@@ -236,10 +236,11 @@ def _generator_fault(metrics: Mapping[str, float], most_lateness_share: float) -
     """Why the figures may be those of the load generator; empty where they are not."""
     honest = metrics["generator_honest_requests_per_second"]
     offered = metrics.get("highest_rate") or metrics.get("offered_per_second") or 0.0
-    if 0 < honest < offered:
+    if offered > (honest or FIRST_RATE):
+        held = f"{honest:.4g}" if honest else f"fewer than {FIRST_RATE:.4g}"
         return (
-            f"{offered:.4g} requests/s were asked for, and the load generator holds {honest:.4g} "
-            "here: the figures may be its own limit"
+            f"{offered:.4g} requests/s were asked for, and the load generator holds {held} here: "
+            "the figures may be its own limit"
         )
     share = metrics["lateness_share"]
     if share > most_lateness_share:

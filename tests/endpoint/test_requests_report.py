@@ -162,6 +162,20 @@ def test_a_report_says_how_far_its_load_generator_can_be_trusted(
     assert document["load_generator"]["wait_error_seconds"] == 0.0002
 
 
+def test_a_generator_that_held_no_rate_held_less_than_the_first(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    slow = {
+        "generator_lateness_p99_seconds": 0.004,
+        "generator_cpu_seconds_per_request": 0.0001,
+        "generator_wait_error_seconds": 0.0002,
+        "generator_honest_requests_per_second": 0.0,
+    }
+    write_runs(tmp_path / "results", count=12, further=slow)
+
+    assert "it held < 500 requests/s" in prumo_here("report", "results").stdout
+
+
 def test_a_report_speaks_portuguese(prumo_here: Prumo, tmp_path: Path) -> None:
     write_runs(tmp_path / "results", count=70)
     told = prumo_here("report", "results", "--lang", "pt-BR")

@@ -13,6 +13,7 @@ from prumo.quantity import MISSING
 from prumo.report.figures.scenarios import boxes_figures
 from prumo.report.label import levels_label
 from prumo.report.sections.section import FigureSection, PageSection, Section, TextTable
+from prumo_endpoint.load.calibration import FIRST_RATE
 from prumo_endpoint.load.request_table import (
     NOT_COUNTED,
     PERCENTILES,
@@ -262,7 +263,7 @@ class GeneratorSection(Section):
                 {
                     "late": language.quantity(worst["lateness_p99_seconds"], "s"),
                     "cpu": language.quantity(worst["cpu_seconds_per_request"], "s"),
-                    "rate": language.number(worst[_HELD_RATE]),
+                    "rate": _held(worst[_HELD_RATE], language),
                 },
             ),
             Message(
@@ -274,7 +275,7 @@ class GeneratorSection(Section):
             remarks.append(
                 Message(
                     "In the runs themselves its lateness was at most {share} of the latency.",
-                    {"share": language.percent(worst["lateness_share"])},
+                    {"share": language.share(worst["lateness_share"])},
                 )
             )
         title = language.say("The load generator")
@@ -288,7 +289,7 @@ class GeneratorSection(Section):
             "Load generator: at most {late} late (p99); it held {rate} requests/s.",
             {
                 "late": language.quantity(worst["lateness_p99_seconds"], "s"),
-                "rate": language.number(worst[_HELD_RATE]),
+                "rate": _held(worst[_HELD_RATE], language),
             },
         )
         console.print(Text(language.say(sentence)))
@@ -296,6 +297,10 @@ class GeneratorSection(Section):
     def document(self, _language: Language, /) -> dict[str, Any]:
         """The figures by name."""
         return {"load_generator": self.worst} if self.worst else {}
+
+
+def _held(rate: float, language: Language) -> str:
+    return language.number(rate) if rate else f"< {language.number(FIRST_RATE)}"
 
 
 _GENERATOR = ("lateness_p99_seconds", "cpu_seconds_per_request", "wait_error_seconds")
