@@ -142,6 +142,27 @@ def test_an_exchange_needs_its_rate_and_its_date(folder: Path) -> None:
     assert "--rate-date 2026-11-14" in done.output
 
 
+def test_a_price_of_another_region_is_named_with_the_command_that_fetches_it(
+    tmp_path: Path,
+) -> None:
+    price = "sagemaker/ml.m5.large@sa-east-1"
+    folder = machine_results(tmp_path / "results")
+    study = json.loads((folder / "study.yaml").read_text())
+    study["machines"]["cpu"] = {"price": price}
+    (folder / "study.yaml").write_text(json.dumps(study))
+    for command, *options in (
+        (reprice.command,),
+        (advise.command, "--budget", "5USD"),
+        (advise.command, "--price", price),
+    ):
+        with pytest.raises(InputError) as raised:
+            _call(command, folder, *options)
+        told = str(raised.value)
+        assert "`prumo price update --provider sagemaker --region sa-east-1` fetches it" in told
+        assert "prumo price import FILE" in told
+        assert "did you mean" not in told
+
+
 def test_repricing_waits_for_no_running_study(folder: Path) -> None:
     with ResultsFolder(folder).locked(), pytest.raises(BusyError):
         _call(reprice.command, folder)

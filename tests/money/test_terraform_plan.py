@@ -62,10 +62,12 @@ def priced(document: dict[str, Any], **usage: Any) -> PlanPrice:
     return price_plan(Plan.model_validate(document), load_catalog(), Usage(**usage))
 
 
-def shown(tmp_path: Path, document: object, *words: str) -> str:
+def shown(tmp_path: Path, document: object, *words: str, code: int = 0) -> str:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(document))
-    return CliRunner().invoke(command, ["plan", str(file), *words], catch_exceptions=False).stdout
+    done = CliRunner().invoke(command, ["plan", str(file), *words], catch_exceptions=False)
+    assert done.exit_code == code
+    return done.stdout
 
 
 def test_instances_cost_by_the_hour_as_long_as_they_exist(tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_what_is_not_priced_is_listed(tmp_path: Path) -> None:
         resource("aws_s3_bucket.models", after={"bucket": "b"}),
         resource("aws_db_instance.records", after={"size": "db.m5.large"}),
         resource("aws_iam_role.endpoint", after={"name": "r"}),
-        resource("aws_instance.machine", after={"instance_type": "m5.large"}),
+        resource("aws_instance.machine", after={"instance_type": "c5.xlarge"}),
     )
     text = " ".join(shown(tmp_path, document).split())
     assert text.startswith("at least $")
@@ -150,6 +152,16 @@ def test_what_is_not_priced_is_listed(tmp_path: Path) -> None:
     assert "Prumo does not know what aws_db_instance costs" in text
     assert "small, not priced: 1 (objects, by the GB)" in text
     assert json.loads(shown(tmp_path, document, "--json"))["free"] == 2
+
+
+def test_where_nothing_is_priced_that_is_said_first_and_what_to_do(tmp_path: Path) -> None:
+    document = plan(*endpoint(after=instances("ml.m5.large")), region="sa-east-1")
+    text = shown(tmp_path, document, code=1)
+    assert text.startswith("no price of sagemaker/ml.m5.large is known in 'sa-east-1'; so nothing")
+    assert text.splitlines()[-1].endswith("update --provider sagemaker --region sa-east-1")
+    assert "at least $0.00" not in text
+    assert "did you mean" not in text
+    assert json.loads(shown(tmp_path, document, "--json", code=1))["remedies"]
 
 
 def test_a_plan_without_endpoints_costs_nothing(tmp_path: Path) -> None:
@@ -160,8 +172,10 @@ def test_each_endpoint_is_priced_where_it_is() -> None:
     """By its own ARN, by the alias of its provider, by a variable, or by what the user says."""
     brazil = endpoint(after=instances("ml.m5.large"))
     brazil[0]["change"]["after"]["arn"] = "arn:aws:sagemaker:sa-east-1:1:endpoint/e"
-    (reason,) = priced(plan(*brazil)).not_priced
-    assert "no price of sagemaker/ml.m5.large is known in 'sa-east-1'" in reason
+    found = priced(plan(*brazil))
+    (reason,) = found.not_priced
+    assert reason.endswith("no price of sagemaker/ml.m5.large is known in 'sa-east-1'")
+    assert found.remedies == ["prumo price update --provider sagemaker --region sa-east-1"]
 
     here = endpoint(after=instances("ml.m5.large"))
     aliased = plan(*here, region="eu-west-1")
@@ -185,10 +199,10 @@ def test_each_endpoint_is_priced_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "is no Terraform plan, nor JSON at all"),
-        ("[1, 2]", "is no Terraform plan: the document"),
+        ("", "is no Terraform plan: it is not JSON\nPrumo reads the plan that this writes"),
+        ("[1, 2]", "is no Terraform plan: its JSON is no object"),
         ('{"version": 4, "terraform_version": "1.11.4", "resources": []}', "is no Terraform plan"),
-        ('{"format_version": "1.0", "values": {}}', "planned_values: Field required"),
+        ('{"format_version": "1.0", "values": {}}', "writes a plan, at planned_values\n"),
         (json.dumps({**plan(), "format_version": "2.0"}), "Prumo reads format 1"),
         (json.dumps({**plan(), "errored": True}), "plan again"),
         (json.dumps({**plan(), "resource_changes": [{"type": 5}]}), "resource_changes.0"),

@@ -339,6 +339,8 @@ def plan(
         print_json(plan_price_json(price, usage))
     else:
         print_plan_price(price, usage, table_console())
+    if price.is_unpriced:
+        sys.exit(ExitCode.FINDINGS)
 
 
 def _today() -> date:

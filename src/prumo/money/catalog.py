@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -19,6 +20,24 @@ PRICES = "prices"
 
 # Regions of different continents are spelt nearly alike: sa-east-1, us-east-1.
 REGION_SIMILARITY = 0.9
+AWS_REGION = re.compile(
+    "(af|ap|ca|cn|eu|il|me|mx|sa|us|us-gov)-(central|north|south|(north|south)?(east|west))-[1-9]"
+)
+
+
+class NoPriceError(InputError):
+    """A machine or service whose price can be fetched or imported, and is not here yet."""
+
+    def __init__(self, missing: str, remedy: str, hint: str = "") -> None:
+        guess = f" {hint}" if hint else ""
+        super().__init__(
+            f"{missing};{guess} `{remedy}` fetches it, `prumo price import FILE` reads it from a "
+            "file"
+        )
+        self.missing = missing
+        """What has no price, and where."""
+        self.remedy = remedy
+        """The command that fetches it."""
 
 
 def load_catalog() -> Catalog:
@@ -41,11 +60,19 @@ class Catalog:
         """The price of `provider/sku@region`; without a region where there is only one."""
         machine, _, region = text.partition("@")
         regions = {price.region: price for price in self.prices if _machine_name(price) == machine}
+        provider, _, sku = machine.partition("/")
+        fetch = f"prumo price update --provider {provider} --region {region}"
         if not regions:
-            raise InputError(f"no price is known of '{machine}'; {self._hint(machine)}")
+            missing, hint = f"no price is known of '{machine}'", self._hint(machine)
+            if region and sku and any(price.provider == provider for price in self.prices):
+                guess = hint if hint.endswith("?") else ""
+                raise NoPriceError(missing, f"{fetch} --sku {sku}", guess)
+            raise InputError(f"{missing}; {hint}")
         if region and region not in regions:
-            raise InputError(
-                f"no price of {machine} is known in '{region}'; {did_you_mean(region, regions)}"
+            raise NoPriceError(
+                f"no price of {machine} is known in '{region}'",
+                fetch,
+                self._misspelt(region, regions),
             )
         if not region and len(regions) > 1:
             raise InputError(
@@ -70,6 +97,12 @@ class Catalog:
             if _machine_name(price) == machine and (amount := price.amount(purchase)) is not None
         ]
         return self.prices[min(sold)[1]] if sold else self.named(machine)
+
+    def _misspelt(self, region: str, known: Iterable[str]) -> str:
+        """The region that may be meant; a name that exists somewhere is no misspelling."""
+        exists = AWS_REGION.fullmatch(region) or region in {price.region for price in self.prices}
+        near = get_close_matches(region, known, n=1, cutoff=REGION_SIMILARITY)
+        return f"did you mean '{near[0]}'?" if near and not exists else ""
 
     def _hint(self, machine: str) -> str:
         near = get_close_matches(machine, {_machine_name(price) for price in self.prices}, n=1)

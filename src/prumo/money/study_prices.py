@@ -202,7 +202,17 @@ def kept_exchange(results: Results) -> Exchange | None:
 
 def no_prices(results: Results) -> str:
     """How to come to prices where a results folder has none."""
-    if results.study is not None and named_prices(results.study):
+    if results.study is not None and (names := named_prices(results.study)):
+        from prumo.money.catalog import NoPriceError, load_catalog  # noqa: PLC0415 (as in _rate)
+
+        try:
+            catalog = load_catalog()
+            for name in names.values():
+                catalog.named(name)
+        except NoPriceError as error:
+            return f"no prices are kept in {results.path}: {error}; then `prumo reprice` keeps it"
+        except InputError:
+            pass
         return (
             f"no prices are kept in {results.path}; `prumo reprice {results.path}` takes those "
             "that the study names from the catalog"

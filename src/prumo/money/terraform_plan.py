@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from prumo.errors import InputError
 from prumo.money.billing import rate_of
+from prumo.money.catalog import NoPriceError
 from prumo.money.price import Purchase
 
 if TYPE_CHECKING:
@@ -90,11 +91,18 @@ class PlanPrice:
     items: list[Item] = field(default_factory=list)
     not_priced: list[str] = field(default_factory=list)
     """Why something that may cost money has no price here."""
+    remedies: list[str] = field(default_factory=list)
+    """The commands that fetch what is missing."""
     small: dict[str, str] = field(default_factory=dict)
     """Address → what is paid there."""
     free: int = 0
     prices: set[str] = field(default_factory=set)
     """The prices used, with their dates."""
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether there are endpoints or machines, and none of them has a price."""
+        return bool(self.items and self.not_priced and not self.prices)
 
     @property
     def before(self) -> Cost:
@@ -146,15 +154,15 @@ def read_plan(file: Path) -> Plan:
             json.loads(_shown(file) if content.startswith(b"PK") else content)
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the document"
-        raise InputError(
-            f"{file}: is no Terraform plan: {place}: {first['msg']}\nTo write one:  {HOW_TO_PLAN}"
+        place = ".".join(map(str, error.errors()[0]["loc"]))
+        raise _no_plan(
+            file,
+            f"its JSON is not as `terraform show -json` writes a plan, at {place}"
+            if place
+            else "its JSON is no object",
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{file}: is no Terraform plan, nor JSON at all\nTo write one:  {HOW_TO_PLAN}"
-        ) from error
+        raise _no_plan(file, "it is not JSON") from error
     if not plan.format_version.startswith("1."):
         raise InputError(
             f"{file}: is a plan of format {plan.format_version}; Prumo reads format 1, "
@@ -163,6 +171,13 @@ def read_plan(file: Path) -> Plan:
     if plan.errored:
         raise InputError(f"{file}: the plan ended with an error and is not whole; plan again")
     return plan
+
+
+def _no_plan(file: Path, reason: str) -> InputError:
+    return InputError(
+        f"{file}: is no Terraform plan: {reason}\n"
+        f"Prumo reads the plan that this writes:  {HOW_TO_PLAN}"
+    )
 
 
 def price_plan(plan: Plan, catalog: Catalog, usage: Usage) -> PlanPrice:
@@ -302,6 +317,9 @@ class _Pricing:
         try:
             rate = rate_of(self._catalog.named(f"{sku}@{region}"), Purchase.ON_DEMAND)
         except InputError as error:
+            if isinstance(error, NoPriceError) and not missing:
+                missing = error.missing
+                self._result.remedies.append(error.remedy)
             self._leave_out(resource, missing or str(error))
             return 0.0
         if rate.currency != "USD":

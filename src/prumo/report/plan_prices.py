@@ -29,6 +29,8 @@ def print_plan_price(price: PlanPrice, usage: Usage, console: Console) -> None:
         console.print(_table(price), width=WIDTH)
     for reason in dict.fromkeys(price.not_priced):
         console.print(Text(f"! {reason}"), width=WIDTH)
+    for remedy in dict.fromkeys(price.remedies):
+        click.echo(f"to fetch it:  {remedy}")
     if price.small:
         kinds = "; ".join(sorted(set(price.small.values())))
         console.print(Text(f"small, not priced: {len(price.small)} ({kinds})"), width=WIDTH)
@@ -53,6 +55,9 @@ def _answer(price: PlanPrice, usage: Usage) -> list[str]:
     least = "at least " if price.not_priced else ""
     if not price.items:
         return [f"{least or 'nothing: '}$0.00, no endpoint and no machine in this plan"]
+    if price.is_unpriced:
+        _, _, reason = price.not_priced[0].partition(": ")
+        return [f"{reason}; so nothing in this plan is priced"]
     lines = []
     if after.usd_per_hour or not after.usd_per_1000_answers:
         lines.append(
