@@ -23,6 +23,9 @@ BLOCK_BYTES = 8 << 20
 FIRST_LINE = 2
 """Of a file's rows, below the names of the columns."""
 _CLOCK_UNTIL_SECONDS = 1e11
+_BEGINNING = 4096
+_CELL_SHOWN = 40
+_ISO_8601 = r"^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?$"
 
 
 def read_seconds(file: Path, columns: Sequence[str]) -> Times:
@@ -36,11 +39,17 @@ def header_of(file: Path) -> list[str]:
     """The names of a file's columns."""
     try:
         with file.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
+            beginning = lines.read(_BEGINNING)
+            lines.seek(0)
             columns = [name.strip() for name in next(csv.reader(lines), [])]
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from error
     except csv.Error as error:
         raise InputError(f"{file}:1: is not CSV: {error}") from error
+    if "\0" in beginning or not all(name.isprintable() for name in columns):
+        raise InputError(f"{file}: is not text; give a CSV file in UTF-8, not compressed")
+    if len(columns) == 1 and ";" in columns[0]:
+        raise InputError(f"{file}:1: has semicolons, commas expected")
     if not any(columns):
         raise InputError(f"{file}: is empty; the first line names the columns")
     if len(set(columns)) < len(columns):
@@ -82,9 +91,13 @@ def times_in(cells: pl.Series, file: Path, line: int) -> Times:
     """Seconds, or timestamps as seconds since 1970; a block is of one kind."""
     if _is_number(str(cells[0]).strip()):
         return numbers_in(cells, file, line)
-    times = cells.str.strip_chars().str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
+    text = cells.str.strip_chars()
+    # Others are not guessed: 04/11/2026 is a day in April or in November.
+    hint = "give seconds, or a time as ISO 8601 writes it, such as 2026-11-14T12:00:00Z"
+    _require(text.str.contains(_ISO_8601).fill_null(False).to_numpy(), cells, file, line, hint)
+    times = text.str.to_datetime(time_unit="us", time_zone="UTC", strict=False)
     seconds = (times.dt.timestamp("us") / 1e6).to_numpy()
-    _require(~np.isnan(seconds), cells, file, line, "give seconds, or 2026-11-14T12:00:00Z")
+    _require(~np.isnan(seconds), cells, file, line, hint)
     return np.asarray(seconds)
 
 
@@ -104,13 +117,15 @@ def _table(
         schema = dict.fromkeys(header, pl.String)
         return pl.read_csv(io.BytesIO(text), has_header=False, schema=schema).select(columns)
     except pl.exceptions.PolarsError as error:
-        rows = csv.reader(io.StringIO(text.decode("utf-8", "replace")))
-        for number, row in enumerate(rows, start=line):
-            if len(row) > len(header):
-                raise InputError(
-                    f"{file}:{number}: has {len(row)} cells where the header has {len(header)}"
-                ) from error
         reason = str(error).partition("\n")[0]
+        try:
+            rows = csv.reader(io.StringIO(text.decode("utf-8", "replace")))
+            for number, row in enumerate(rows, start=line):
+                if len(row) > len(header):
+                    reason = f"has {len(row)} cells where the header has {len(header)}"
+                    raise InputError(f"{file}:{number}: {reason}") from error
+        except csv.Error as worse:
+            reason = str(worse)
         raise InputError(f"{file}: is not CSV in UTF-8 after line {line}: {reason}") from error
 
 
@@ -119,7 +134,8 @@ def _require(
 ) -> None:
     if not is_right.all():
         row = int(is_right.argmin())
-        raise InputError(f"{file}:{line + row}: {cells.name} is '{cells[row] or ''}'; {hint}")
+        cell = (cells[row] or "")[:_CELL_SHOWN]
+        raise InputError(f"{file}:{line + row}: {cells.name} is '{cell}'; {hint}")
 
 
 def _is_number(text: str) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 import pytest
 
+from prumo.report.figures.pareto import LETTER_PIXELS, LINE_PIXELS
 from prumo.results.folder import write_results
 from prumo.results.record import Verdict
 from prumo_endpoint.keep_warm.ping import Ping
@@ -20,6 +23,7 @@ from prumo_endpoint.load.request_table import COUNTED, REQUESTS_FILE, UNCOUNTED,
 from prumo_endpoint.load.sent import Outcome, Sent
 from prumo_endpoint.traces import Arrivals
 from support.record_factory import run_record
+from support.request_results import Asked, write_request_results
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,9 +76,11 @@ def test_the_answer_comes_first_and_the_table_fits_a_terminal(
     assert table <= 5
     assert lines[0].startswith("Nothing kept warm: ")
     assert "of 400 answers are cold" in lines[0]
-    assert lines[1].startswith("Fewest cold answers: ")
+    assert lines[1].startswith("Fewest cold: ")
+    assert max(map(len, lines)) <= 80
+    assert "p99" not in lines[table]
+    assert "No p99: n = 400 < 662." in done.stdout.replace("\n", " ")
     rows = lines[table : table + 10]
-    assert max(map(len, rows)) <= 80
     assert [row.split("  ")[0].rstrip(" *") for row in rows[2:]] == [
         "never",
         "ping 5 min",
@@ -85,7 +91,7 @@ def test_the_answer_comes_first_and_the_table_fits_a_terminal(
         "forecast 50 %",
         "provisioned 3",
     ]
-    assert "95 % intervals by bootstrap over 10 days" in done.stdout
+    assert "95 % intervals by bootstrap over 10 days" in done.stdout.replace("\n", " ")
 
 
 def test_a_program_reads_everything_as_json(trace: Path, prumo_here: Prumo) -> None:
@@ -128,7 +134,13 @@ def test_times_come_from_the_requests_of_a_results_folder(
 ) -> None:
     runs = {"C01-r1": 9.0, "C02-r1": 3.0, "C02-r2": 5.0, "C02-r3": 50.0}
     records = [
-        run_record(run, Verdict.CRASHED if run == "C02-r3" else Verdict.FINISHED) for run in runs
+        run_record(
+            run,
+            Verdict.CRASHED if run == "C02-r3" else Verdict.FINISHED,
+            factors={"memory_mb": 1024 * int(run[2])},
+            parameters={"memory_mb": 1024 * int(run[2])},
+        )
+        for run in runs
     ]
     write_results(tmp_path / "results", "name: memory\n", {}, records)
     for run, cold in runs.items():
@@ -140,12 +152,48 @@ def test_times_come_from_the_requests_of_a_results_folder(
     chosen = prumo_here(*words, "--scenario", "C2")
     open_ = prumo_here(*words)
 
-    assert json.loads(chosen.stdout)["times"] == {
+    document = json.loads(chosen.stdout)
+    assert document["times"] == {
         "cold": {"n": 2, "mean_seconds": 4.0},
         "warm": {"n": 2, "mean_seconds": 0.5},
     }
+    assert any("serverless-2gb@us-east-1" in remark for remark in document["remarks"])
     assert open_.returncode == 2
-    assert "has scenarios C1, C2; name one of them" in open_.stderr
+    assert "has 2 endpoints: 1024 (C1); 2048 (C2). Choose one" in open_.stderr
+    assert "as --scenario C1" in open_.stderr
+
+
+def test_cold_and_warm_times_and_the_price_are_those_of_one_endpoint(
+    trace: Path, tmp_path: Path, prumo_here: Prumo
+) -> None:
+    prices = {size: f"sagemaker/serverless-{size}@us-east-1" for size in ("1gb", "2gb")}
+    runs = [Asked(size, "warm-up", [0.5, 0.75]) for size in prices]
+    runs += [Asked("1gb", "cold-start", [8.0, 10.0]), Asked("1gb", "closed-loop", [3.0])]
+    write_request_results(tmp_path / "results", runs, prices)
+    assert prumo_here("reprice", "results").returncode == 0
+    words = ("endpoint", "keep-warm", trace, "--results", "results", "--json")
+
+    for scenario in ("C1", "C3"):
+        found = json.loads(prumo_here(*words, "--scenario", scenario).stdout)
+        assert found["times"]["cold"] == {"n": 2, "mean_seconds": 9.0}
+        assert found["times"]["warm"] == {"n": 2, "mean_seconds": 0.625}
+        assert found["prices"]["per_second"] == 0.00002
+        assert "Times: cold from C3, warm from C1." in found["remarks"]
+
+    other_size = prumo_here(*words, "--scenario", "C1", "--memory-gb", "2")
+    assert other_size.returncode == 2
+    assert "--memory-gb 2 is not what was measured: 1 GB" in other_size.stderr
+    other = json.loads(prumo_here(*words, "--scenario", "C1", "--price", prices["2gb"]).stdout)
+    assert other["prices"]["per_second"] == 0.00004
+    assert any(f"The results keep {prices['1gb']}" in remark for remark in other["remarks"])
+
+    without_cold = prumo_here(*words, "--scenario", "C2")
+    assert without_cold.returncode == 2
+    assert "no request to C2 was answered cold" in without_cold.stderr
+    assert "or give --cold too" in without_cold.stderr
+    given = json.loads(prumo_here(*words, "--scenario", "C2", "--cold", "1200ms").stdout)
+    assert given["times"]["cold"] == {"n": 1, "mean_seconds": 1.2}
+    assert given["times"]["warm"] == {"n": 2, "mean_seconds": 0.625}
 
 
 def test_times_come_from_two_tables(trace: Path, tmp_path: Path, prumo_here: Prumo) -> None:
@@ -166,18 +214,29 @@ def test_the_picture_is_drawn_as_its_name_says(
     done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--figure", f"pictures/{name}")
 
     assert done.returncode == 0, done.stderr
+    assert f"Figure: pictures/{name}" in done.stdout
     assert (tmp_path / "pictures" / name).read_bytes().startswith(begin)
 
 
 def test_the_picture_names_every_policy_and_rings_the_front() -> None:
     hourly = Arrivals(np.arange(0, 864_000, 3600.0), 864_000)
     endpoint = Endpoint(AnswerTimes([5.0], [0.5]), Prices(0.001), 600.0)
-    tournament = compared([Ping(540.0), Ping(60.0), Ping(60.0)], [hourly], endpoint)
+    # Many points in one heap.
+    pings = [Ping(60.0 * minutes) for minutes in (9, 8, 7, 6, 5, 4, 3, 2, 1, 1)]
+    tournament = compared(pings, [hourly], endpoint)
 
     figure = pareto_figure(tournament, "USD")
 
-    for text in ("never", "ping 9 min", "ping 1 min and 1 alike", "cost per month [USD]"):
-        assert text in figure.svg
+    names = {"never", "ping 1 min and 1 alike", *(f"ping {n} min" for n in range(2, 10))}
+    found = re.findall(
+        r'transform="translate\(([\d.-]+),([\d.-]+)\)"[^>]*>([^<]+)</text>', figure.svg
+    )
+    places = {name: (float(x), float(y)) for x, y, name in found if name in names}
+    assert places.keys() == names
+    for (one, (x, y)), (other, (x2, y2)) in combinations(places.items(), 2):
+        half_widths = LETTER_PIXELS * (len(one) + len(other)) / 2
+        assert abs(y - y2) >= LINE_PIXELS or abs(x - x2) >= half_widths, (one, other)
+    assert "cost per month [USD]" in figure.svg
     assert "The axis of cost is logarithmic." in figure.caption
 
 
@@ -208,21 +267,42 @@ def test_a_results_folder_without_finished_runs_of_requests_is_refused(
 
 
 def test_the_shortest_idle_timeout_has_its_pings(tmp_path: Path, prumo_here: Prumo) -> None:
-    # A ping every second: minutes of calls instead of days.
-    trace = tmp_path / "minutes.csv"
-    pl.DataFrame({"arrival_seconds": [7.0 * call for call in range(60)]}).write_csv(trace)
+    # A ping every second: an hour of calls instead of days.
+    trace = tmp_path / "hour.csv"
+    pl.DataFrame({"arrival_seconds": [61.0 * call for call in range(60)]}).write_csv(trace)
 
     done = prumo_here("endpoint", "keep-warm", trace, *TIMES, "--idle-timeout", "1s", "--json")
 
     assert done.returncode == 0, done.stderr
-    assert "ping 1 s" in [entry["policy"] for entry in json.loads(done.stdout)["policies"]]
+    pings = {one["policy"]: one["pings_per_day"] for one in json.loads(done.stdout)["policies"]}
+    assert pings["ping 1 s"] == 86_400
+    assert pings["ping 5 min"] == 288
+
+
+def test_cautions_come_first(tmp_path: Path, prumo_here: Prumo) -> None:
+    (tmp_path / "few.csv").write_text("seconds\n60\n7000\n")
+    (tmp_path / "one.csv").write_text("seconds\n10\n")
+
+    few = prumo_here("endpoint", "keep-warm", "few.csv", "--cold", "37ms", "--warm", "1.2s")
+    one = prumo_here("endpoint", "keep-warm", "one.csv", *TIMES)
+
+    lines = few.stdout.splitlines()
+    assert lines[0].startswith("Caution: only 2 calls and 117 min of traffic; a month needs a day")
+    assert lines[1] == "Caution: cold answers (37 ms) are faster than warm ones (1.20 s); swapped?"
+    assert lines[2].startswith("Nothing kept warm: 2 of 2 answers are cold")
+    assert max(map(len, lines)) <= 80
+    assert next(line for line in lines if line.startswith("ping 5 min")).endswith(" 288")
+    assert one.returncode == 2
+    assert "a trace of 10 s says nothing about a month; give at least 100 min" in one.stderr
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--cold", "12"), "give --cold and --warm, or --results"),
-        (("--cold", "slow", "--warm", "1"), "'slow' is neither a number of seconds nor a CSV"),
+        (("--cold", "slow", "--warm", "1"), "'slow' is neither a time, such as 12.5 (seconds)"),
+        (("--cold", "binary.csv", "--warm", "1"), "binary.csv: is not text; give a CSV file"),
+        ((*TIMES, "--scenario", "C1"), "--scenario C1 needs the --results that it is of"),
         (("--cold", "0", "--warm", "1"), "a cold time is not above zero"),
         ((*TIMES, "--figure", "a.pdf"), "--figure draws .svg or .png"),
         ((*TIMES, "--hours", "8-30"), "is not a part of the day; write it as 8-18"),
@@ -237,6 +317,7 @@ def test_the_shortest_idle_timeout_has_its_pings(tmp_path: Path, prumo_here: Pru
 def test_what_cannot_be_used_is_said_in_a_line(
     words: tuple[str, ...], message: str, trace: Path, prumo_here: Prumo
 ) -> None:
+    trace.with_name("binary.csv").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
     done = prumo_here("endpoint", "keep-warm", trace, *words)
 
     assert done.returncode == 2

@@ -134,10 +134,10 @@ def test_intervals_of_the_same_seed_are_the_same_and_wider_with_more_confidence(
 
 def test_a_short_trace_has_blocks_that_outlast_idle_instances_or_no_intervals() -> None:
     hours = Arrivals(np.arange(0, 12 * 3600.0, 700.0), 12 * 3600.0)
-    minutes = Arrivals(np.arange(0, 1200.0, 10.0), 1200.0)
+    two_hours = Arrivals(np.arange(0, 7200.0, 10.0), 7200.0)
 
     some = compared([], [hours], endpoint(Prices(0.001)))
-    none = compared([], [minutes], endpoint(Prices(0.001)))
+    none = compared([], [two_hours], endpoint(Prices(0.001)))
 
     assert some.blocks == 14
     assert some.block_seconds == pytest.approx(12 * 3600 / 14)
@@ -200,3 +200,5 @@ def test_reserved_instances_need_a_price_and_a_trace_needs_a_length() -> None:
         compared([Provisioned(2)], [HOURLY], endpoint(Prices(0.001)))
     with pytest.raises(InputError, match="says nothing about a month"):
         compared([], [Arrivals(np.zeros(3), 0.0)], endpoint(Prices(0.001)))
+    with pytest.raises(InputError, match="give at least 20 h, 10 times the longer of"):
+        compared([Ping(7200.0)], [Arrivals(np.zeros(3), 3600.0)], endpoint(Prices(0.001)))

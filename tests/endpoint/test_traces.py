@@ -157,7 +157,10 @@ def test_a_name_that_fits_none_or_several_is_refused(
         ("arrival_seconds\n1\nnan\n", ":3: arrival_seconds is 'nan'"),
         ("arrival_seconds\n3\n2\n", ":3: arrival_seconds is earlier than in the line before"),
         ("arrival_seconds\n1794657600000\n", "give seconds, not milliseconds"),
-        ("time\n2026-11-14T12:00:00Z\nnoon\n", ":3: time is 'noon'; give seconds, or 2026-"),
+        ("time\n2026-11-14T12:00:00Z\nnoon\n", ":3: time is 'noon'; give seconds, or a time as"),
+        ("time\n04/11/2026 12:00:00\n", ":2: time is '04/11/2026 12:00:00'; give seconds, or a"),
+        ("time\n04-11-2026 12:00:00\n", ":2: time is '04-11-2026 12:00:00'; give seconds, or a"),
+        ("seconds;user\n1;2\n", ":1: has semicolons, commas expected"),
         ("12.5\n13\n", ":1: the first line must name the columns"),
         ("user,size\n1,2\n", ":1: has none of the columns arrival_seconds"),
         ("user,seconds\n1,2\n1,2,3\n", ":3: has 3 cells where the header has 2"),
@@ -190,10 +193,15 @@ def test_a_wrong_number_of_calls_is_said_with_its_line_and_minute(
 
 def test_files_that_are_missing_or_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_bytes(b"seconds\n\xff\xfe\x00\n")
+    (tmp_path / "letters.csv").write_bytes(b"\x1f\x8b\x08\n" + b"\xff" * 200_000)
+    # More than a cell of the csv module may have, and no UTF-8.
+    (tmp_path / "cell.csv").write_bytes(b"seconds\n1\n" + b"\xff" * 200_000)
 
     for path, message in [
         (tmp_path / "none.csv", "cannot be read: No such file"),
-        (tmp_path / "binary.csv", "binary.csv:2|is not CSV in UTF-8"),
+        (tmp_path / "binary.csv", "is not text; give a CSV file in UTF-8"),
+        (tmp_path / "letters.csv", "is not text; give a CSV file in UTF-8"),
+        (tmp_path / "cell.csv", "cell.csv: is not CSV in UTF-8 after line 2: field larger"),
     ]:
         with pytest.raises(InputError, match=message):
             Trace(path).arrivals()

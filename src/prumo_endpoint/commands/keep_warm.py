@@ -13,6 +13,8 @@ from prumo.cli.numbers import FiniteFloatRange
 from prumo.cli.options import confidence_option, duration
 
 if TYPE_CHECKING:
+    from prumo.money.billing import Rate
+    from prumo_endpoint.keep_warm.measured import MeasuredEndpoint
     from prumo_endpoint.keep_warm.policy import Policy
     from prumo_endpoint.keep_warm.times import AnswerTimes
 
@@ -20,13 +22,14 @@ EPILOG = """\b
 Examples:
   prumo endpoint keep-warm calls.csv --cold 12.5 --warm 0.36 --memory-gb 2
   prumo endpoint keep-warm invocations.csv --function c13acdc7 \\
-    --results results/memory --scenario C2 --memory-gb 2 \\
+    --results results/memory --scenario C2 \\
     --idle-timeout 10min --figure keep-warm.svg
 """
 _HOURS = re.compile(r"(\d{1,2})-(\d{1,2})")
 _LAST_HOUR = 24
 _THRESHOLDS = (0.1, 0.5)
 _PIXEL_RATIO = 2.0
+_MEMORY_GB = 2
 
 
 def hours(text: str) -> tuple[int, int]:
@@ -45,15 +48,17 @@ def hours(text: str) -> tuple[int, int]:
 @click.argument(
     "traces", metavar="TRACE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--cold", metavar="SECONDS|CSV", help="Time of a cold answer, or a file of them.")
-@click.option("--warm", metavar="SECONDS|CSV", help="Time of a warm answer, or a file of them.")
+@click.option("--cold", metavar="TIME|CSV", help="Of a cold answer, as 12.5 or 1.2s; or a file.")
+@click.option("--warm", metavar="TIME|CSV", help="Of a warm answer, as 0.36 or 37ms; or a file.")
 @click.option(
     "--results",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Take cold and warm times from the requests of a results folder.",
+    help="Take the price, and times that are not given, from the runs of a results folder.",
 )
-@click.option("--scenario", default="", metavar="NAME", help="Of the results folder, such as C2.")
+@click.option(
+    "--scenario", default="", metavar="NAME", help="Any of the endpoint in the results, such as C2."
+)
 @click.option(
     "--idle-timeout",
     type=duration,
@@ -65,10 +70,8 @@ def hours(text: str) -> tuple[int, int]:
 @click.option(
     "--memory-gb",
     type=click.IntRange(1, 6),
-    default=2,
-    show_default=True,
     metavar="N",
-    help="Memory size, which decides SageMaker's price.",
+    help="Memory size, which decides SageMaker's price.  [default: that of the results, or 2]",
 )
 @click.option("--price", metavar="PRICE", help="Another price per second, as provider/sku@region.")
 @click.option(
@@ -141,7 +144,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     results: Path | None,
     scenario: str,
     idle_timeout: float,
-    memory_gb: int,
+    memory_gb: int | None,
     price: str | None,
     provisioned_price: float | None,
     provisioned_work_price: float | None,
@@ -165,15 +168,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     """
     import vl_convert
 
-    from prumo.money.billing import rate_of
-    from prumo.money.catalog import load_catalog, provisioned_names
-    from prumo.money.price import Kind, Purchase
+    from prumo.money.catalog import provisioned_names
+    from prumo.money.price import Kind
     from prumo.report.file import write_file
-    from prumo_endpoint.keep_warm.fixed_hours import FixedHours
-    from prumo_endpoint.keep_warm.forecaster import Forecaster
-    from prumo_endpoint.keep_warm.hybrid_histogram import HybridHistogram
-    from prumo_endpoint.keep_warm.ping import LEAST_PING_SECONDS, Ping
-    from prumo_endpoint.keep_warm.policy import refresh_seconds
+    from prumo_endpoint.keep_warm.measured import MeasuredEndpoint
     from prumo_endpoint.keep_warm.provisioned import Provisioned
     from prumo_endpoint.keep_warm.report import pareto_figure, print_tournament, tournament_document
     from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
@@ -181,23 +179,22 @@ def command(  # noqa: PLR0913 (one argument per option)
 
     if figure is not None and figure.suffix not in {".svg", ".png"}:
         raise click.UsageError(f"--figure draws .svg or .png, and not '{figure.name}'.")
-    name = price or f"sagemaker/serverless-{memory_gb}gb@us-east-1"
-    catalog = load_catalog()
-    rate = rate_of(catalog.named(name), Purchase.ON_DEMAND)
+    if scenario and results is None:
+        raise click.UsageError(f"--scenario {scenario} needs the --results that it is of.")
+    measured = MeasuredEndpoint.of(results, scenario) if results is not None else None
+    times, remarks = _times(cold, warm, measured)
+    rate, remark = _rate(measured, memory_gb, price)
     if rate.kind is not Kind.SERVERLESS:
-        raise click.UsageError(f"{name} is no price of a serverless endpoint per second.")
-    remarks = [f"Price: {rate.price}, {rate.as_of}; data in and out is not counted."]
-    ready, work = (
-        rate_of(one, Purchase.ON_DEMAND) if one and one.currency == rate.currency else None
-        for one in catalog.provisioned(rate.price)
-    )
+        raise click.UsageError(f"{rate.price} is no price of a serverless endpoint per second.")
+    remarks.append(f"{remark} Data in and out is not counted.")
+    ready, work = _provisioned_rates(rate, measured)
     if provisioned_price is None and ready is not None:
         provisioned_price = ready.cost(1.0, exact=True)
         remarks.append(f"Provisioned concurrency: {ready.price}, {ready.as_of}.")
     if provisioned_work_price is None and work is not None:
         provisioned_work_price = work.cost(1.0, exact=True)
     endpoint = Endpoint(
-        _times(cold, warm, results, scenario),
+        times,
         Prices(
             rate.cost(1.0, exact=True),
             provisioned_price,
@@ -207,9 +204,7 @@ def command(  # noqa: PLR0913 (one argument per option)
         ),
         idle_timeout,
     )
-    every = pings or (300.0, max(LEAST_PING_SECONDS, refresh_seconds(idle_timeout)))
-    policies: list[Policy] = [Ping(seconds) for seconds in dict.fromkeys(every)]
-    policies += [FixedHours(*part_of_day), HybridHistogram(), *map(Forecaster, _THRESHOLDS)]
+    policies = _policies(idle_timeout, pings, part_of_day)
     if provisioned_price is None:
         remarks.append(
             f"Provisioned concurrency is left out: {provisioned_names(rate.price)[0]} is not "
@@ -230,20 +225,94 @@ def command(  # noqa: PLR0913 (one argument per option)
         print_json(tournament_document(tournament, endpoint, remarks))
     else:
         print_tournament(tournament, endpoint, remarks, table_console())
+    if figure is not None:
+        click.echo(f"Figure: {figure}", err=as_json)
 
 
-def _times(cold: str | None, warm: str | None, results: Path | None, scenario: str) -> AnswerTimes:
-    """From the options, and where they say nothing from the results folder."""
-    from prumo_endpoint.keep_warm.times import AnswerTimes, measured_seconds, results_times
+def _policies(
+    idle_timeout: float, pings: tuple[float, ...], part_of_day: tuple[int, int]
+) -> list[Policy]:
+    """Those that need no price of their own."""
+    from prumo_endpoint.keep_warm.fixed_hours import FixedHours
+    from prumo_endpoint.keep_warm.forecaster import Forecaster
+    from prumo_endpoint.keep_warm.hybrid_histogram import HybridHistogram
+    from prumo_endpoint.keep_warm.ping import LEAST_PING_SECONDS, Ping
+    from prumo_endpoint.keep_warm.policy import refresh_seconds
 
-    if results is None:
-        if cold is None or warm is None:
+    every = pings or (300.0, max(LEAST_PING_SECONDS, refresh_seconds(idle_timeout)))
+    return [
+        *map(Ping, dict.fromkeys(every)),
+        FixedHours(*part_of_day),
+        HybridHistogram(),
+        *map(Forecaster, _THRESHOLDS),
+    ]
+
+
+def _times(
+    cold: str | None, warm: str | None, measured: MeasuredEndpoint | None
+) -> tuple[AnswerTimes, list[str]]:
+    """From the options, and where they say nothing from the results; with what to say of that."""
+    from prumo_endpoint.keep_warm.times import AnswerTimes, measured_seconds
+
+    found, sources = [], []
+    for kind, given in (("cold", cold), ("warm", warm)):
+        if given is not None:
+            found.append(measured_seconds(given))
+        elif measured is not None:
+            found.append(measured.seconds(kind))
+            sources.append(f"{kind} from {measured.sources(kind)}")
+        else:
             raise click.UsageError("give --cold and --warm, or --results with both.")
-        return AnswerTimes(measured_seconds(cold), measured_seconds(warm))
-    if cold is not None and warm is not None:
-        raise click.UsageError("--cold and --warm leave nothing to take from --results.")
-    found = results_times(results, scenario)
-    return AnswerTimes(
-        found.cold_seconds if cold is None else measured_seconds(cold),
-        found.warm_seconds if warm is None else measured_seconds(warm),
+    return AnswerTimes(*found), [f"Times: {', '.join(sources)}."] if sources else []
+
+
+def _rate(
+    measured: MeasuredEndpoint | None, memory_gb: int | None, price: str | None
+) -> tuple[Rate, str]:
+    """The price per second, and where it is from."""
+    from prumo.money.billing import rate_of
+    from prumo.money.catalog import load_catalog
+    from prumo.money.price import Purchase
+
+    kept = measured.rate if measured is not None and price is None else None
+    known_gb = measured.memory_gb if measured is not None and price is None else None
+    if memory_gb not in {None, known_gb} and (kept or known_gb):
+        size = f"{known_gb} GB" if known_gb else "another size"
+        raise click.UsageError(
+            f"--memory-gb {memory_gb} is not what was measured: {size}"
+            f"{f' ({kept.price})' if kept else ''}. Leave it out, or give --price to compute with "
+            "another price."
+        )
+    if kept is not None:
+        return kept, f"Price: {kept.price}, {kept.as_of}, as kept with the results."
+    size_gb = memory_gb or known_gb or _MEMORY_GB
+    name = price or f"sagemaker/serverless-{size_gb}gb@us-east-1"
+    rate = rate_of(load_catalog().named(name), Purchase.ON_DEMAND)
+    remark = f"Price: {rate.price}, {rate.as_of}."
+    replaced = {other.price for other in measured.rates} - {rate.price} if measured else set()
+    if replaced:
+        remark += f" The results keep {' and '.join(sorted(replaced))}; --price counts."
+    elif measured is not None and not (price or memory_gb or known_gb):
+        remark += f" The results do not say the memory size: {_MEMORY_GB} GB are assumed."
+    return rate, remark
+
+
+def _provisioned_rates(
+    rate: Rate, measured: MeasuredEndpoint | None
+) -> tuple[Rate | None, Rate | None]:
+    """Of a ready instance and of its work: as kept with the results, or else of the catalog."""
+    from prumo.money.billing import rate_of
+    from prumo.money.catalog import load_catalog, provisioned_names
+    from prumo.money.price import Purchase
+
+    known = {
+        price.name: rate_of(price, Purchase.ON_DEMAND)
+        for price in load_catalog().provisioned(rate.price)
+        if price is not None
+    }
+    known |= measured.kept_rates if measured is not None else {}
+    ready, work = (known.get(name) for name in provisioned_names(rate.price))
+    return (
+        ready if ready and ready.currency == rate.currency else None,
+        work if work and work.currency == rate.currency else None,
     )

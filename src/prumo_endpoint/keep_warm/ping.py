@@ -10,6 +10,7 @@ import numpy as np
 from prumo.errors import InputError
 from prumo.quantity import Quantity
 from prumo_endpoint.keep_warm.policy import Policy
+from prumo_endpoint.traces import DAY_SECONDS
 
 if TYPE_CHECKING:
     from prumo_endpoint.keep_warm.policy import Times
@@ -35,6 +36,11 @@ class Ping(Policy):
     def name(self) -> str:
         """With its distance."""
         return f"ping {interval_words(self.every_seconds)}"
+
+    @property
+    def pings_per_day(self) -> float:  # type: ignore[override]
+        """Whatever the length of a trace."""
+        return DAY_SECONDS / self.every_seconds
 
     def pings(self, calls: Arrivals, idle_timeout_seconds: float) -> Times:
         """From the start to the end."""

@@ -32,6 +32,8 @@ class Policy(ABC):
 
     reserved_instances = 0
     """How many instances the platform keeps warm for money."""
+    pings_per_day: float | None = None
+    """Where it does not depend on the calls."""
 
     @property
     @abstractmethod

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict
 from itertools import pairwise
+from math import hypot
 from statistics import fmean
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import numpy as np
 import polars as pl
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from prumo.message import Message
-from prumo.quantity import MISSING, Quantity, digits
+from prumo.quantity import Quantity, digits
 from prumo.report.figures.figure import (
     INK,
     PALETTE,
@@ -25,12 +28,15 @@ from prumo.report.figures.figure import (
     plain,
     round_numbers,
 )
-from prumo.report.figures.pareto import PixelAxis, free_places
+from prumo.report.figures.pareto import LETTER_PIXELS, LINE_PIXELS, POINT_PIXELS, PixelAxis
 from prumo.report.language import english
+from prumo_endpoint.load.request_table import requests_needed
+from prumo_endpoint.traces import DAY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from prumo.report.figures.figure import Figure
@@ -39,7 +45,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _DIGITS = 3
-_DAY = 86_400.0
 _TITLE = Message("Cold answers avoided against money")
 _READING = Message(
     "A point per policy, with intervals; further right avoids more cold answers, further down is "
@@ -55,6 +60,11 @@ _LEAST_AVOIDED = 0.01
 _HALF = 0.5
 _MANY_REMAIN = 0.1
 _NO_CENTS = 100
+_COLUMNS, _ANSWER_LINES = 80, 5
+# With fewer, one call more or less changes a share by more than a percentage point.
+_FEW_CALLS = 100
+# A name further away than this has a line to its point.
+_GRID_PIXELS, _NEAR_PIXELS = 4, 18
 
 
 def print_tournament(
@@ -64,17 +74,46 @@ def print_tournament(
     for line in answer(tournament, endpoint):
         console.print(Text(line))
     console.print(_table(tournament, endpoint.prices.currency))
-    for line in (_reading(tournament, endpoint), *remarks):
-        console.print(Text(line, style="dim"))
+    for sentences in (*_reading(tournament, endpoint), *remarks):
+        for line in wrap(sentences, _COLUMNS, break_on_hyphens=False):
+            console.print(Text(line, style="dim"))
 
 
 def answer(tournament: Tournament, endpoint: Endpoint) -> list[str]:
-    """What a reader wants to know first, in at most five sentences."""
+    """What a reader wants to know first, in at most five lines; cautions before all."""
+    lines: list[str] = []
+    for sentence in (*_cautions(tournament, endpoint), *_sentences(tournament, endpoint)):
+        wrapped = wrap(sentence, _COLUMNS)
+        if len(lines) + len(wrapped) <= _ANSWER_LINES:
+            lines += wrapped
+    return lines
+
+
+def _cautions(tournament: Tournament, endpoint: Endpoint) -> list[str]:
+    """Why the figures may say nothing at all."""
+    found = []
+    calls, length = tournament.entries[0].calls, tournament.shortest_trace_seconds
+    if calls < _FEW_CALLS or length < DAY_SECONDS:
+        found.append(
+            f"Caution: only {calls:,} {'call' if calls == 1 else 'calls'} and {_seconds(length)} "
+            f"of traffic{' in the shortest trace' if tournament.traces > 1 else ''}; a month needs "
+            f"a day and {_FEW_CALLS} calls."
+        )
+    cold, warm = fmean(endpoint.times.cold_seconds), fmean(endpoint.times.warm_seconds)
+    if cold < warm:
+        found.append(
+            f"Caution: cold answers ({_seconds(cold)}) are faster than warm ones "
+            f"({_seconds(warm)}); swapped?"
+        )
+    return found
+
+
+def _sentences(tournament: Tournament, endpoint: Endpoint) -> list[str]:
     currency = endpoint.prices.currency
     never, *others = tournament.entries
     first = (
         f"Nothing kept warm: {never.cold_calls:,} of {never.calls:,} answers are cold "
-        f"({_percent(never.cold_share.value)}), for {_money(_cost(never), currency)} a month."
+        f"({_percent(never.cold_share.value)}), {_money(_cost(never), currency)} a month."
     )
     lines = [first]
     if not never.cold_calls:
@@ -82,18 +121,18 @@ def answer(tournament: Tournament, endpoint: Endpoint) -> list[str]:
     useful = [entry for entry in others if _at_least(entry) >= _LEAST_AVOIDED]
     if useful:
         best = max(useful, key=lambda entry: (entry.avoided_share.value, -_cost(entry)))
-        lines.append(f"Fewest cold answers: {_offer(best, never, currency)}.")
+        lines.append(f"Fewest cold: {_offer(best, never, currency)}.")
         half = [entry for entry in useful if entry.avoided_share.value >= _HALF]
         cheap = min(half, key=_cost, default=best)
         if cheap is not best:
-            lines.append(f"Cheapest that avoids at least half: {_offer(cheap, never, currency)}.")
+            lines.append(f"Cheapest for half: {_offer(cheap, never, currency)}.")
     else:
         lines.append("No policy avoids cold answers for certain.")
     remaining = tournament.cold_calls_beside_one / never.cold_calls
     if remaining >= _MANY_REMAIN:
         lines.append(
-            f"{_percent(remaining)} of the cold answers remain even with one instance always warm: "
-            "calls at the same time need one each."
+            f"{_percent(remaining)} stay cold even beside one warm instance: calls at the same "
+            "time."
         )
     return lines
 
@@ -121,6 +160,7 @@ def tournament_document(
             "block_seconds": tournament.block_seconds,
         },
         "policies": [asdict(entry) for entry in tournament.entries],
+        "cautions": _cautions(tournament, endpoint),
         "answer": answer(tournament, endpoint),
         "remarks": list(remarks),
     }
@@ -129,7 +169,8 @@ def tournament_document(
 def _table(tournament: Tournament, currency: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("policy", no_wrap=True)
-    for title in ("cold", "avoided %", "per month", "p99", "pings/d"):
+    has_p99 = tournament.entries[0].p99_seconds is not None
+    for title in ("cold", "avoided %", "per month", *(["p99"] if has_p99 else []), "pings/d"):
         table.add_column(title, justify="right", no_wrap=True)
     for entry in tournament.entries:
         table.add_row(
@@ -139,13 +180,13 @@ def _table(tournament: Tournament, currency: str) -> Table:
             _percent(entry.cold_share.value),
             _percents(entry.avoided_share),
             _relative(entry.monthly_cost, currency),
-            str(Quantity(entry.p99_seconds, "s", _DIGITS)) if entry.p99_seconds else MISSING,
-            digits(entry.pings / tournament.days, _DIGITS),
+            *([_seconds(entry.p99_seconds)] if entry.p99_seconds is not None else []),
+            digits(entry.pings_per_day, _DIGITS),
         )
     return table
 
 
-def _reading(tournament: Tournament, endpoint: Endpoint) -> str:
+def _reading(tournament: Tournament, endpoint: Endpoint) -> list[str]:
     times = endpoint.times
     where = (
         f"{100 * tournament.confidence:g} % intervals by bootstrap over {_blocks(tournament)}"
@@ -153,29 +194,34 @@ def _reading(tournament: Tournament, endpoint: Endpoint) -> str:
         else "The trace is too short for intervals"
     )
     billed = "whole" if endpoint.prices.bills_start else "as long as a warm one"
-    return (
-        f"* No other policy has both fewer cold answers and a lower cost. {where}.\n"
+    calls, needed = tournament.entries[0].calls, requests_needed(0.99)
+    no_p99 = f" No p99: n = {calls:,} < {needed}." if calls < needed else ""
+    measured = (
         f"Cold {_seconds(fmean(times.cold_seconds))} ({len(times.cold_seconds)} measured), billed "
         f"{billed}; warm {_seconds(fmean(times.warm_seconds))} ({len(times.warm_seconds)}); idle "
         f"time-out {_seconds(endpoint.idle_timeout_seconds)}."
     )
+    return [
+        f"* No other policy has both fewer cold answers and a lower cost. {where}.{no_p99}",
+        measured,
+    ]
 
 
 def _blocks(tournament: Tournament) -> str:
     length = tournament.block_seconds
-    if 0.9 * _DAY < length < 1.1 * _DAY:
+    if 0.9 * DAY_SECONDS < length < 1.1 * DAY_SECONDS:
         return f"{tournament.blocks} days"
     return f"{tournament.blocks} blocks of {_seconds(length)}"
 
 
 def _offer(entry: Entry, never: Entry, currency: str) -> str:
     more = _cost(entry) - _cost(never)
-    offer = f"{entry.policy} avoids {_percents(entry.avoided_share)} %"
+    offer = f"{entry.policy} avoids {100 * entry.avoided_share.value:.3g} %"
     if more <= 0:
         return f"{offer} and costs {_money(-more, currency)} a month less"
     avoided = never.monthly_cold_calls - entry.monthly_cold_calls
     of_thousand = _money(1000 * more / avoided, currency)
-    return f"{offer} for {_money(more, currency)} a month more, {of_thousand} per 1,000 avoided"
+    return f"{offer}, +{_money(more, currency)} a month ({of_thousand} per 1,000)"
 
 
 def _cost(entry: Entry) -> float:
@@ -289,7 +335,7 @@ def _axis(axis: PixelAxis, title: str) -> dict[str, Any]:
 
 
 def _names(points: pl.DataFrame, avoided: PixelAxis, cost: PixelAxis) -> Any:  # noqa: ANN401 (Altair)
-    """The policies' names where there is room, those on the front first."""
+    """The name of every policy, those on the front nearest to their points."""
     rows = points.sort("front", descending=True, maintain_order=True).rows(named=True)
     spots = [(avoided.pixel(row["avoided"]), cost.pixel(row["cost"])) for row in rows]
     lines = _front_lines([spot for row, spot in zip(rows, spots, strict=True) if row["front"]])
@@ -298,22 +344,68 @@ def _names(points: pl.DataFrame, avoided: PixelAxis, cost: PixelAxis) -> Any:  #
         lines.append((ends[0], low, ends[1], low))
         lines.append((left, cost.pixel(row["cost_low"]), left, cost.pixel(row["cost_high"])))
     colors = {row["policy"]: _dark(row["color"]) for row in rows}
-    places = free_places(list(colors), spots, (_WIDTH, _HEIGHT), lines)
-    texts = pl.DataFrame(
-        [(place.name, colors[place.name], place.x, _HEIGHT - place.y) for place in places],
-        schema={"name": pl.String, "color": pl.String, "left": pl.Float64, "top": pl.Float64},
-        orient="row",
+    texts, pointers, taken = [], [], [_around(spot, POINT_PIXELS) for spot in spots]
+    for place, (name, (x, y)) in enumerate(zip(colors, spots, strict=True)):
+        others = taken[:place] + taken[place + 1 :]
+        box, (end_x, end_y) = _label_box(name, (x, y), others, lines)
+        taken.append(box)
+        texts.append((name, colors[name], (box[0] + box[2]) / 2, _HEIGHT - (box[1] + box[3]) / 2))
+        if hypot(end_x - x, end_y - y) > _NEAR_PIXELS:
+            pointers.append((name, colors[name], x, _HEIGHT - y, end_x, _HEIGHT - end_y))
+    columns = {"name": pl.String, "color": pl.String, "left": pl.Float64, "top": pl.Float64}
+    named = alt.Chart(pl.DataFrame(texts, columns, orient="row"))
+    columns |= {"end_left": pl.Float64, "end_top": pl.Float64}
+    pointed = alt.Chart(pl.DataFrame(pointers, columns, orient="row"))
+    at = {"x": alt.X("left:Q", scale=None), "y": alt.Y("top:Q", scale=None)}
+    color = alt.Color("color:N", scale=None)
+    pointer = pointed.mark_rule(strokeWidth=0.8, opacity=0.6)
+    return alt.layer(
+        pointer.encode(**at, x2="end_left:Q", y2="end_top:Q", color=color),
+        named.mark_text(fontSize=11).encode(**at, text="name:N", color=color),
     )
-    return (
-        alt.Chart(texts)
-        .mark_text(fontSize=11)
-        .encode(
-            x=alt.X("left:Q", scale=None),
-            y=alt.Y("top:Q", scale=None),
-            text="name:N",
-            color=alt.Color("color:N", scale=None),
+
+
+def _label_box(
+    name: str, spot: tuple[float, float], taken: Sequence[Box], lines: Sequence[Box]
+) -> tuple[Box, tuple[float, float]]:
+    """Where a name lies, and which of its corners or edges is the nearest to its point.
+
+    Near the point; over no name or other point, and with nothing between it and its own; not on a
+    line where that can be avoided.
+    """
+    width, height = len(name) * LETTER_PIXELS, LINE_PIXELS
+    left, low = (
+        grid.ravel()
+        for grid in np.meshgrid(
+            np.arange(0.0, _WIDTH - width, _GRID_PIXELS),
+            np.arange(0.0, _HEIGHT - height, _GRID_PIXELS),
         )
     )
+    boxes = np.stack([left, low, left + width, low + height])
+    ends = np.stack([np.clip(spot[0], left, left + width), np.clip(spot[1], low, low + height)])
+    away = np.hypot(ends[0] - spot[0], ends[1] - spot[1])
+    steps = np.linspace(0.0, 1.0, 16)[:, None, None]
+    x, y = np.moveaxis(np.asarray(spot)[:, None] * (1 - steps) + ends * steps, 1, 0)
+    badness = away + 1e4 * (away < 2 * POINT_PIXELS)
+    for other in taken:
+        badness += 1e4 * _overlaps(boxes, other)
+        badness += 1e2 * _overlaps(np.stack([x, y, x, y]), other).any(axis=0)
+    for line in lines:
+        badness += 20 * _overlaps(boxes, line)
+    best = int(badness.argmin())
+    box_left, box_low, box_right, box_high = boxes[:, best].tolist()
+    return (box_left, box_low, box_right, box_high), (float(ends[0, best]), float(ends[1, best]))
+
+
+def _overlaps(boxes: NDArray[np.float64], other: Box) -> NDArray[np.bool_]:
+    left, low, right, high = boxes
+    return np.asarray(
+        (left <= other[2]) & (right >= other[0]) & (low <= other[3]) & (high >= other[1])
+    )
+
+
+def _around(spot: tuple[float, float], pixels: float) -> Box:
+    return spot[0] - pixels, spot[1] - pixels, spot[0] + pixels, spot[1] + pixels
 
 
 def _dark(color: str) -> str:

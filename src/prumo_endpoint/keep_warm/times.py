@@ -1,29 +1,26 @@
 """Measured cold and warm times as distributions from which a simulation draws.
 
-They come from the requests of a results folder, from two CSV files, or from two numbers.
+They come from the requests of a results folder (`measured`), from CSV files, or from two numbers.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
 import numpy as np
 
-from prumo.errors import InputError, did_you_mean
-from prumo.results.folder import ResultsFolder
-from prumo.results.record import Verdict
-from prumo_endpoint.load.request_table import NOT_COUNTED, REQUESTS_FILE, read_requests
+from prumo.cli.options import duration
+from prumo.errors import InputError
 from prumo_endpoint.trace_table import read_seconds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from prumo_endpoint.load.request_table import Row
 
     Table = NDArray[np.float64]
 
@@ -67,57 +64,17 @@ def _quantiles(values: Sequence[float]) -> Table:
 
 
 def measured_seconds(text: str) -> list[float]:
-    """The times that an option gives: a number of seconds, or a CSV file of them."""
-    try:
-        return [float(text)]
-    except ValueError:
-        pass
+    """The times that an option gives: 12.5 (seconds), 1.2s or 37ms, or a CSV file of seconds.
+
+    >>> measured_seconds("37ms"), measured_seconds("1.2")
+    ([0.037], [1.2])
+    """
+    for read in (float, duration):
+        with suppress(ValueError, click.BadParameter):
+            return [read(text)]
     path = Path(text)
     if not path.is_file():
-        raise InputError(f"'{text}' is neither a number of seconds nor a CSV file")
+        raise InputError(
+            f"'{text}' is neither a time, such as 12.5 (seconds), 1.2s or 37ms, nor a CSV file"
+        )
     return [float(seconds) for seconds in read_seconds(path, LATENCY_COLUMNS)]
-
-
-def results_times(folder: Path, scenario: str = "") -> AnswerTimes:
-    """Those of the answered and counted requests of one scenario's finished runs."""
-    files = _request_files(ResultsFolder.existing(folder))
-    if not files:
-        raise InputError(
-            f"{folder}: no finished run has a {REQUESTS_FILE}; give a study of requests"
-        )
-    scenarios = sorted(files, key=lambda name: int(name[1:]))
-    if scenario and scenario not in scenarios:
-        raise InputError(
-            f"{folder}: has no scenario '{scenario}'; {did_you_mean(scenario, scenarios)}"
-        )
-    if not scenario and len(scenarios) > 1:
-        raise InputError(f"{folder}: has scenarios {', '.join(scenarios)}; name one of them")
-    found: dict[bool, list[float]] = {True: [], False: []}
-    for file in files[scenario or scenarios[0]]:
-        for row in _requests(file):
-            if row.is_answered and row.phase not in NOT_COUNTED and row.is_cold is not None:
-                found[row.is_cold].append(row.latency_seconds)
-    for kind, seconds in (("cold", found[True]), ("warm", found[False])):
-        if not seconds:
-            raise InputError(
-                f"{folder}: no request was answered {kind}; measure a scenario that is, or give "
-                f"--{kind}"
-            )
-    return AnswerTimes(found[True], found[False])
-
-
-def _request_files(results: ResultsFolder) -> dict[str, list[Path]]:
-    """The tables of all finished runs, by scenario: `C2` for the run C02-r3."""
-    files: dict[str, list[Path]] = {}
-    for run, record in results.runs().records.items():
-        file = results.run_path(run) / REQUESTS_FILE
-        if record.verdict is Verdict.FINISHED and file.is_file():
-            files.setdefault(f"C{int(run[1:].partition('-')[0])}", []).append(file)
-    return files
-
-
-def _requests(file: Path) -> list[Row]:
-    try:
-        return read_requests(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{file}: is no table of requests: {error}") from error

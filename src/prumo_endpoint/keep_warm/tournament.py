@@ -18,6 +18,7 @@ from prumo.errors import InputError
 from prumo.money.billing import HOURS_PER_MONTH
 from prumo.money.pareto import Standing, dominated
 from prumo.progress import SILENT
+from prumo.quantity import Quantity
 from prumo.statistics.interval import (
     BOOTSTRAP_MINIMUM_VALUES,
     DEFAULT_CONFIDENCE,
@@ -47,6 +48,8 @@ LEAST_IDLE_TIMEOUT_SECONDS = 1.0
 MOST_BLOCKS_OF_SHORT_TRACE = 24
 # Shorter blocks would depend on each other: an instance outlives its last call by a time-out.
 LEAST_BLOCK_TIMEOUTS = 5
+# In a shorter trace the first cold answer or the first ping would stand for a whole month.
+LEAST_TRACE_SPANS = 10
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,8 @@ class Entry:
     """Of the cold answers that there are when nothing is kept warm."""
     monthly_cost: Interval
     pings: int
+    pings_per_day: float
+    """To one endpoint."""
     cold_pings: int
     mean_seconds: float
     median_seconds: float
@@ -115,6 +120,8 @@ class Tournament:
     """Cold answers that remain with one instance always warm: calls at the same time."""
     traces: int
     days: float
+    """Of all traces together."""
+    shortest_trace_seconds: float
     blocks: int
     """How many the bootstrap draws from; 0 where the traces are too short for intervals."""
     block_seconds: float
@@ -135,6 +142,11 @@ class Endpoint:
                 f"an idle time-out of {self.idle_timeout_seconds:g} s is too short to be kept "
                 f"warm through; give at least {LEAST_IDLE_TIMEOUT_SECONDS:g} s"
             )
+        if self.idle_timeout_seconds > DAY_SECONDS:
+            raise InputError(
+                f"an idle time-out of {self.idle_timeout_seconds:g} s cannot be simulated; give at "
+                "most a day"
+            )
 
 
 def compared(  # noqa: PLR0913 (what is compared, on what, and how)
@@ -151,8 +163,15 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
         for policy in policies:
             if policy.reserved_instances:
                 raise InputError(f"'{policy.name}' needs a price per second of an instance")
-    if not all(arrivals.length_seconds for arrivals in traces):
-        raise InputError("a trace whose calls all come at its start says nothing about a month")
+    shortest = min(arrivals.length_seconds for arrivals in traces)
+    distances = [DAY_SECONDS / one.pings_per_day for one in policies if one.pings_per_day]
+    longest = max(endpoint.idle_timeout_seconds, *distances, 0.0)
+    if shortest < (needed := LEAST_TRACE_SPANS * longest):
+        raise InputError(
+            f"a trace of {Quantity(shortest, 's', 3)} says nothing about a month; give at least "
+            f"{Quantity(needed, 's', 3)}, {LEAST_TRACE_SPANS} times the longer "
+            "of the idle time-out and the distance of pings"
+        )
     ledgers: list[list[_Ledger]] = [[] for _ in policies]
     beside_one = 0
     for arrivals in traces:
@@ -169,6 +188,7 @@ def compared(  # noqa: PLR0913 (what is compared, on what, and how)
         cold_calls_beside_one=beside_one,
         traces=len(traces),
         days=length / DAY_SECONDS,
+        shortest_trace_seconds=shortest,
         blocks=draws.weights.shape[1] if draws.are_resampled else 0,
         block_seconds=length / sum(len(ledger.calls) for ledger in ledgers[0]),
         confidence=confidence,
@@ -334,6 +354,8 @@ def _totals(ledgers: Sequence[_Ledger], times: AnswerTimes) -> dict[str, Any]:
     seconds = np.concatenate([times.warm, times.cold])
     answers = np.concatenate([warm, cold])
     calls = int(answers.sum())
+    policy, pings = outcomes[0].policy, sum(len(one.pings) for one in outcomes)
+    days = sum(ledger.length_seconds for ledger in ledgers) / DAY_SECONDS
     order = np.argsort(seconds, kind="stable")
     rank = np.cumsum(answers[order])
 
@@ -341,13 +363,14 @@ def _totals(ledgers: Sequence[_Ledger], times: AnswerTimes) -> dict[str, Any]:
         return float(seconds[order[np.searchsorted(rank, share * calls)]])
 
     return {
-        "policy": outcomes[0].policy.name,
+        "policy": policy.name,
         "calls": calls,
         "cold_calls": sum(len(one.cold_calls) for one in outcomes),
         "monthly_cold_calls": sum(
             len(one.outcome.cold_calls) * SECONDS_PER_MONTH / one.length_seconds for one in ledgers
         ),
-        "pings": sum(len(one.pings) for one in outcomes),
+        "pings": pings,
+        "pings_per_day": pings / days if policy.pings_per_day is None else policy.pings_per_day,
         "cold_pings": sum(int(one.cold_pings.sum()) for one in outcomes),
         "mean_seconds": float(seconds @ answers / calls),
         "median_seconds": percentile(0.5),
