@@ -15,8 +15,8 @@ import pytest
 from prumo.report.figures.pareto import LETTER_PIXELS, LINE_PIXELS
 from prumo.results.folder import write_results
 from prumo.results.record import Verdict
+from prumo_endpoint.keep_warm.figure import pareto_figure
 from prumo_endpoint.keep_warm.ping import Ping
-from prumo_endpoint.keep_warm.report import pareto_figure
 from prumo_endpoint.keep_warm.times import AnswerTimes
 from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
 from prumo_endpoint.load.request_table import COUNTED, REQUESTS_FILE, UNCOUNTED, RequestTable

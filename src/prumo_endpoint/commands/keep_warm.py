@@ -171,9 +171,10 @@ def command(  # noqa: PLR0913 (one argument per option)
     from prumo.money.catalog import provisioned_names
     from prumo.money.price import Kind
     from prumo.report.file import write_file
+    from prumo_endpoint.keep_warm.figure import pareto_figure
     from prumo_endpoint.keep_warm.measured import MeasuredEndpoint
     from prumo_endpoint.keep_warm.provisioned import Provisioned
-    from prumo_endpoint.keep_warm.report import pareto_figure, print_tournament, tournament_document
+    from prumo_endpoint.keep_warm.report import print_tournament, tournament_document
     from prumo_endpoint.keep_warm.tournament import Endpoint, Prices, compared
     from prumo_endpoint.traces import Trace
 
