@@ -38,6 +38,16 @@ SCALING_POLICY = "scaling-policy"
 SCALING_DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 _PUBLIC_REGION = "us-east-1"
 """The only one that has public repositories."""
+_REMOVED_FIRST = (SCALING_POLICY, SCALABLE_TARGET, ENDPOINT, ENDPOINT_CONFIG, MODEL, SCHEDULE)
+_WAITS_FOR = {
+    SCALING_POLICY: frozenset[str](),
+    SCALABLE_TARGET: frozenset[str](),
+    ENDPOINT: frozenset[str](),
+    MODEL: frozenset({ENDPOINT, ENDPOINT_CONFIG}),
+    ROLE: frozenset({ENDPOINT, SCHEDULE}),
+}
+"""Kind → what has to be gone before; of all others the endpoint, which costs money and uses them.
+So a schedule that is to delete the endpoint stays until it is gone."""
 # A call that created a resource may still be on its way when its process has died.
 _LATE_SECONDS = 10.0
 _NOT_FOUND = frozenset(
@@ -174,6 +184,11 @@ KINDS = {
     ROLE: Kind(
         lambda account, name: account.client("iam").get_role(RoleName=name),
         _delete_role,
+        "aws iam list-role-policies --role-name {name} --query PolicyNames --output text "
+        "| xargs -rn1 aws iam delete-role-policy --role-name {name} --policy-name; "
+        "aws iam list-attached-role-policies --role-name {name} "
+        "--query 'AttachedPolicies[].PolicyArn' --output text "
+        "| xargs -rn1 aws iam detach-role-policy --role-name {name} --policy-arn; "
         "aws iam delete-role --role-name {name}",
     ),
     REPOSITORY: Kind(
@@ -232,6 +247,11 @@ KINDS = {
     BUCKET: Kind(
         _describe_bucket,
         _delete_bucket,
+        # Of a bucket with versions, the second alone leaves the former ones and fails.
+        "aws s3api list-object-versions --region {region} --bucket {name} "
+        "--query '[Versions,DeleteMarkers][].[Key,VersionId]' --output text "
+        "| while read -r key version; do aws s3api delete-object --region {region} "
+        '--bucket {name} --key "$key" --version-id "$version"; done; '
         "aws s3 rb --force s3://{name} --region {region}",
     ),
     OBJECT: Kind(
@@ -296,19 +316,18 @@ class Removal:
         while remaining := self._left(only):
             # Afresh each time: renewed credentials are picked up.
             accounts: dict[str, Account] = {}
-            waiting: set[str] = set()
+            waiting: list[Resource] = []
             self.last_error = ""
             removed = False
             for entry in remaining:
-                group = entry.resource.group
-                if group in waiting or (waiting and not group):
-                    continue
-                if self._is_gone(entry, accounts, began):
+                if _has_to_wait(entry.resource, waiting):
+                    waiting.append(entry.resource)
+                elif self._is_gone(entry, accounts, began):
                     self._note_deleted(entry.resource)
                     self._say(f"removed {entry.resource.kind} {entry.resource.name}")
                     removed = True
                 else:
-                    waiting.add(group)
+                    waiting.append(entry.resource)
             if removed:
                 backoff.reset()
             elif time.monotonic() > until:
@@ -318,11 +337,12 @@ class Removal:
         return [entry.resource for entry in self._left(only)]
 
     def _left(self, only: str | None) -> list[Entry]:
-        return [
+        left = [
             entry
             for entry in self._ledger.remaining(only)
             if (entry.resource.kind, entry.resource.name) not in self._unwritten
         ]
+        return sorted(left, key=lambda entry: _rank(entry.resource.kind))
 
     def _note_deleted(self, resource: Resource) -> None:
         try:
@@ -355,3 +375,13 @@ class Removal:
         if text != self._said:
             self._said = text
             self._say(f"cannot remove it yet: {text}")
+
+
+def _rank(kind: str) -> int:
+    return _REMOVED_FIRST.index(kind) if kind in _REMOVED_FIRST else len(_REMOVED_FIRST)
+
+
+def _has_to_wait(resource: Resource, waiting: Sequence[Resource]) -> bool:
+    """Whether something that is still there needs it; what has no group may serve all groups."""
+    before = _WAITS_FOR.get(resource.kind, frozenset({ENDPOINT}))
+    return any(each.kind in before and resource.group in ("", each.group) for each in waiting)
