@@ -17,10 +17,13 @@ from typing import Any
 import psutil
 import pytest
 
-from prumo.errors import InputError
+from prumo.errors import InputError, PrumoError
+from prumo.progress import SILENT
 from prumo_endpoint.deploy.bill import bill_of
 from prumo_endpoint.deploy.certificate import certificate
 from prumo_endpoint.deploy.deployment import Backend, Deployment, Settings
+from prumo_endpoint.deploy.stores import create_store, model_key, upload_model
+from prumo_endpoint.deploy.terraform import Terraform, TerraformError
 from prumo_endpoint.ledger import Ledger, Resource, State
 from prumo_endpoint.sagemaker.account import Account
 from prumo_endpoint.sagemaker.resources import Removal
@@ -128,6 +131,7 @@ def test_an_endpoint_comes_changes_and_goes(
     aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard = heard_calls(monkeypatch)
+    aws.faults = ["throttled", "unavailable"]
     done = deployed(tmp_path, model, "--expires", "4h")
     assert done.returncode == 0, done.stderr
     # The deadline is there before anything that costs money.
@@ -164,6 +168,7 @@ def test_an_endpoint_comes_changes_and_goes(
     gone = prumo(tmp_path, "destroy", NAME, "--yes")
     assert gone.returncode == 0, gone.stderr
     assert everything(aws) == nothing()
+    assert Deployment(tmp_path / "deployments" / NAME).healthy_settings() is None
     (certificate,) = (tmp_path / "deployments" / NAME).glob("certificate-*.json")
     content = json.loads(certificate.read_text())
     assert content["tag"] == {"key": "prumo:endpoint", "value": NAME, "listed_though_gone": []}
@@ -215,6 +220,71 @@ def test_what_belongs_to_somebody_else_is_not_touched(
     assert done.returncode == 2
     assert "ecr-repository 'mobilenet' already, and it is not of this deployment" in done.stderr
     assert everything(aws) == {**nothing(), "repositories": [NAME]}
+
+
+@pytest.mark.slow
+def test_what_a_failed_run_did_not_create_stays_somebody_elses(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Deployment(tmp_path / "deployments" / NAME).ledger
+    created = []
+    for call in ("CreateRepository", "GetAuthorizationToken"):
+        with monkeypatch.context() as patch:
+            heard_calls(patch, {call: refused("AccessDeniedException", "not allowed")})
+            assert "not allowed" in deployed(tmp_path, model).stderr
+        created.append([entry.resource.kind for entry in ledger.remaining()])
+    assert created == [["s3-bucket"], ["ecr-repository", "s3-bucket"]]
+
+    role = {"RoleName": f"{NAME}-us-east-1", "AssumeRolePolicyDocument": "{}"}
+    aws.client("iam").create_role(**role)
+    done = deployed(tmp_path, model)
+    assert f"iam-role '{NAME}-us-east-1' already, and it is not of this deployment" in done.stderr
+    assert "What was created exists and may cost money" in done.stderr
+    assert prumo(tmp_path, "destroy", NAME, "--yes").returncode == 0
+    assert everything(aws) == {**nothing(), "roles": [f"{NAME}-us-east-1"]}
+
+
+@pytest.mark.slow
+def test_what_somebody_else_creates_meanwhile_stays_theirs(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = f"{NAME}-us-east-1"
+    heard: list[str] = []
+
+    def answer(call: Call) -> None:
+        if call.name == "CreateRole" and call.name not in heard:
+            heard.append(call.name)
+            aws.client("iam").create_role(RoleName=role, AssumeRolePolicyDocument="{}")
+
+    with monkeypatch.context() as patch:
+        answer_calls(patch, answer)
+        done = deployed(tmp_path, model)
+    assert done.returncode == 2
+    assert f"the iam-role '{role}' exists, but Terraform did not create it" in done.stderr
+    gone = prumo(tmp_path, "destroy", NAME, "--yes")
+    assert gone.returncode == 0, gone.stderr
+    assert f"left alone: {role}" in gone.stderr
+    assert everything(aws) == {**nothing(), "roles": [role]}
+
+
+@pytest.mark.slow
+def test_a_state_that_went_elsewhere_removes_nothing(
+    aws: FakeAws, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("TF_CLI_ARGS_apply", "-state=elsewhere.tfstate")
+        done = deployed(tmp_path, model)
+    assert done.returncode == 2
+    assert "its state is not where it should be" in done.stderr
+    before = everything(aws)
+    assert before["endpoints"] == [NAME]
+
+    monkeypatch.setenv("TF_WORKSPACE", "other")
+    monkeypatch.setenv("TF_DATA_DIR", str(tmp_path / "data"))
+    done = deployed(tmp_path, model)
+    assert done.returncode == 0, done.stderr
+    assert everything(aws) == before
+    assert not (tmp_path / "data").exists()
 
 
 def killed_after_changes(
@@ -306,14 +376,21 @@ def test_instances_that_scale_are_killed_resumed_and_removed_without_terraform(
     assert {"RegisterScalableTarget", "PutScalingPolicy"} <= set(proxy.killed_after)
     assert everything(aws)["targets"] == [f"endpoint/{NAME}/variant/AllTraffic"]
 
-    (tmp_path / "deployments" / NAME / "terraform" / "terraform.tfstate").unlink()
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    heard = heard_calls(monkeypatch)
-    gone = prumo(tmp_path, "destroy", NAME, "--yes")
+    with monkeypatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path / "bin"))
+        heard = heard_calls(patch)
+        gone = prumo(tmp_path, "destroy", NAME, "--yes")
     assert gone.returncode == 0, gone.stderr
     assert "Terraform failed, removing by the ledger" in gone.stderr
     assert heard.index("DeregisterScalableTarget") < heard.index("DeleteEndpoint")
     assert everything(aws) == nothing()
+
+    # The state was put away; one in S3 would have stayed, and is no hindrance either.
+    state = tmp_path / "deployments" / NAME / "terraform" / "terraform.tfstate"
+    state.with_name("terraform.tfstate.removed").rename(state)
+    again = prumo(tmp_path, *words)
+    assert again.returncode == 0, again.stderr
+    assert everything(aws)["endpoints"] == [NAME]
 
 
 @pytest.mark.slow
@@ -388,11 +465,81 @@ def test_a_certificate_tells_resources_of_one_name_apart(tmp_path: Path) -> None
     assert endpoint["created"]
     assert endpoint["deleted"] is None
 
+    elsewhere = Resource("ecr-repository", NAME, "sa-east-1")
+    Account("sa-east-1").client("ecr").create_repository(repositoryName=NAME)
+    deployment.ledger.record(elsewhere, State.CREATED)
+    with pytest.raises(PrumoError, match="came back after its removal"):
+        certificate(deployment, Account("us-east-1"))
+
+
+def test_a_store_takes_neither_a_bucket_of_others_nor_a_model_that_has_changed(
+    aws: FakeAws, model: Path
+) -> None:
+    account, bucket = Account("us-east-1"), Resource("s3-bucket", "models", "us-east-1")
+    aws.client("s3").create_bucket(Bucket="models")
+    with pytest.raises(InputError, match="choose another --name"):
+        create_store(account, bucket, is_ours=False)
+    create_store(account, bucket, is_ours=True)
+    key = model_key(model)
+    package(model, b"other weights")
+    with pytest.raises(InputError, match="has changed since"):
+        upload_model(account, model, "models", key, SILENT)
+    upload_model(account, model, "models", model_key(model), SILENT)
+    (stored,) = aws.client("s3").list_objects_v2(Bucket="models")["Contents"]
+    assert stored["Key"] == model_key(model) != key
+
+
+def test_only_what_an_endpoint_needs_waits_for_its_removal(
+    aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = Account("us-east-1")
+    role = "arn:aws:iam::123456789012:role/expiry"
+    sagemaker, region = aws.client("sagemaker"), "us-east-1"
+    sagemaker.create_model(ModelName=NAME, ExecutionRoleArn=role)
+    variant = {"VariantName": "all", "ModelName": NAME, "InstanceType": "ml.m5.large"}
+    sagemaker.create_endpoint_config(EndpointConfigName=NAME, ProductionVariants=[variant])
+    sagemaker.create_endpoint(EndpointName=NAME, EndpointConfigName=NAME)
+    aws.client("ecr").create_repository(repositoryName=NAME)
+    aws.client("scheduler").create_schedule(
+        Name=NAME,
+        ScheduleExpression="at(2030-01-01T00:00:00)",
+        FlexibleTimeWindow={"Mode": "OFF"},
+        Target={"Arn": "arn:aws:scheduler:::aws-sdk:sagemaker:deleteEndpoint", "RoleArn": role},
+    )
+    aws.client("s3").create_bucket(Bucket=NAME)
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    kinds = ("s3-bucket", "sagemaker-model", "sagemaker-endpoint-config", "sagemaker-endpoint")
+    for kind in (*kinds, "ecr-repository", "schedule"):
+        ledger.record(Resource(kind, NAME, region), State.CREATED)
+
+    refusals = {"DeleteEndpoint", "DeleteRepository"}
+    no = refused("AccessDeniedException", "not allowed")
+    answer_calls(monkeypatch, lambda call: no if call.name in refusals else None)
+    removal = Removal(ledger, lambda _: None)
+    assert len(removal.remove(0)) == len(ledger.entries())
+    assert account.client("scheduler").get_schedule(Name=NAME)
+    refusals.discard("DeleteEndpoint")
+    (remains,) = removal.remove(0)
+    assert remains.kind == "ecr-repository"
+    assert everything(aws) == {**nothing(), "repositories": [NAME]}
+
+
+def test_a_lock_that_a_killed_run_has_left_is_reported_with_its_removal(tmp_path: Path) -> None:
+    stuck = tmp_path / "terraform"
+    lock = "0c1d2e3f-0000-1111-2222-333344445555"
+    said = f"Error acquiring the state lock\nLock Info:\n  ID:        {lock}"
+    stuck.write_text(f"#!/bin/sh\necho '{said}' >&2; exit 1\n")
+    stuck.chmod(0o755)
+    terraform = Terraform(tmp_path)
+    terraform.program = str(stuck)
+    with pytest.raises(TerraformError, match=f"terraform force-unlock {lock}` in {tmp_path}"):
+        terraform.state(is_remote=True)
+
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": "No_Name"}, "2 to 40 small letters"),
+        ({"name": "No_Name"}, "2 to 40 lowercase letters"),
         ({"memory_mb": 1500}, "1024 to 6144 MB in steps of 1024"),
         ({"memory_mb": None}, "--memory for serverless or --instance-type"),
         ({"instance_type": "ml.m5.large"}, "--memory for serverless or --instance-type"),

@@ -21,6 +21,7 @@ from prumo_endpoint.deploy.artifacts import built_image
 from prumo_endpoint.deploy.deployment import Deployment, Settings
 from prumo_endpoint.deploy.push import image_architecture, image_tag
 from prumo_endpoint.image.engine import Engine, own_platform
+from prumo_endpoint.ledger import Resource, State
 from support import fake_docker
 from support.fake_sagemaker import fake_aws
 from support.model_packages import write_colour_package, write_network
@@ -71,15 +72,34 @@ def test_a_plan_and_its_price_are_shown_and_nothing_is_made(tmp_path: Path) -> N
     )
     assert "us-east-1: bucket, repository, 2 roles, log group, schedule" in shown.stdout
     assert "$0.04 per 1,000 answers of 1 s each" in shown.stdout
-    assert "at most $2.88 until" in shown.stdout
+    assert "at most $2.88 for computing until" in shown.stdout
     assert len(shown.stdout.splitlines()) <= MOST_LINES
     assert fits(shown.stdout)
-    words = ("--instance-type", "ml.m5.large", "--dry-run", "--json")
+    words = ("--instance-type", "ml.m5.large", "--instances-max", "2", "--dry-run", "--json")
     plan = json.loads(endpoint("deploy", "colours.onnx", *words).stdout)
-    assert plan["bill"]["worst"] == pytest.approx(0.115 * 730)
+    assert plan["bill"]["worst"] == pytest.approx(2 * 0.115 * 730)
+    assert plan["plan"]["creates"]["scaling-policy"] == 1
     assert plan["plan"]["creates"]["sagemaker-endpoint"] == 1
     assert "schedule" not in plan["plan"]["creates"]
     assert set(tmp_path.rglob("*")) == before
+
+
+def test_a_deadline_stays_until_another_or_none_is_given(tmp_path: Path) -> None:
+    deployment = Deployment(tmp_path / "deployments" / "colours")
+    former = "2099-01-01T00:00:00Z"
+    settings = Settings("colours", "us-east-1", None, "x", memory_mb=2048, expires_at=former)
+    deployment.write_settings(settings)
+
+    def deadline(*words: str) -> str | None:
+        shown = endpoint("deploy", "colours.onnx", *ISSUED, *words, "--dry-run", "--json")
+        planned: str | None = json.loads(shown.stdout)["settings"]["expires_at"]
+        return planned
+
+    assert deadline() is None
+    deployment.ledger.record(Resource("ecr-repository", "colours", "us-east-1"), State.CREATED)
+    assert deadline() == former
+    assert deadline("--expires", "never") is None
+    assert deadline("--expires", "4h") not in {None, former}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +34,10 @@ _REAL_TIME_ONLY = {"instances_max": "--instances-max"}
 _Command = TypeVar("_Command", bound=Callable[..., None])
 
 
+def _expiry(text: str) -> float:
+    return inf if text == "never" else duration(text)
+
+
 def _endpoint_options(command: _Command) -> _Command:
     """What `deploy` and `update` both take."""
     options = [
@@ -40,7 +45,7 @@ def _endpoint_options(command: _Command) -> _Command:
             "--image", metavar="NAME", help="On this machine, instead of one that Prumo builds."
         ),
         click.option(
-            "--base", metavar="IMAGE", help=f"For Prumo to build on; {DEFAULT_BASE} at first."
+            "--base", metavar="IMAGE", help=f"For Prumo to build on.  [default: {DEFAULT_BASE}]"
         ),
         click.option(
             "--memory", type=click.IntRange(1), metavar="MB", help="Of a serverless instance."
@@ -49,26 +54,27 @@ def _endpoint_options(command: _Command) -> _Command:
             "--max-concurrency",
             type=click.IntRange(1, 200),
             metavar="N",
-            help="Most serverless instances at work at once; 5 at first.",
+            help="Maximum number of concurrent serverless instances.  [default: 5]",
         ),
         click.option(
             "--provisioned-concurrency",
             type=click.IntRange(0),
             metavar="N",
-            help="So many of them always warm, and paid for; 0 at first.",
+            help="Number of instances kept warm, and paid for.  [default: 0]",
         ),
         click.option("--instance-type", metavar="TYPE", help="Real-time, such as ml.m5.large."),
         click.option(
             "--instances-max",
             type=click.IntRange(1),
             metavar="N",
-            help="Most real-time instances, as the load asks; 1 at first.",
+            help="Maximum number of real-time instances; scales with the load.  [default: 1]",
         ),
         click.option(
             "--expires",
-            type=duration,
+            type=_expiry,
             metavar="TIME",
-            help="AWS deletes the endpoint after this, such as 4h, whatever happens here.",
+            help="AWS deletes the endpoint after this, such as 4h, whatever happens here; `never` "
+            "removes a deadline.",
         ),
         FOLDER_OPTION,
         click.option(
@@ -124,9 +130,9 @@ def deploy(  # noqa: PLR0913 (one argument per option)
 
     MODEL is what `prumo model package` wrote, or anything that it takes, with its options after
     `--`. Shows a plan with its price and asks. Then it packages the model, builds an image,
-    creates bucket, repository and role, uploads, creates the endpoint by Terraform and waits until
-    it answers. Cut off at any moment, the same command goes on. Done again, it changes what
-    differs.
+    creates bucket, repository and role, uploads, creates the endpoint with Terraform and waits
+    until it answers. If interrupted, run the same command again to resume. Done again, it changes
+    what differs; a deadline stays.
     """
     given = _given(options)
     if kind == "serverless" and "instance_type" not in given:
@@ -135,9 +141,11 @@ def deploy(  # noqa: PLR0913 (one argument per option)
     if kind is not None and unfit[kind] in given:
         raise click.UsageError("--memory is for serverless, --instance-type for real-time.")
     given = {"image": "", "base": None if "image" in given else DEFAULT_BASE, **given}
-    settings = Settings(
-        name=name or _name_of(model), region=region, model=str(model), state=state, **given
-    )
+    name = name or _name_of(model)
+    deployment = Deployment(folder / name)
+    if deployment.ledger.remaining() and (before := deployment.settings()):
+        given.setdefault("expires_at", before.expires_at)
+    settings = Settings(name=name, region=region, model=str(model), state=state, **given)
     _require_kind(settings, given)
     _bring_up(settings, package_options, folder, dry_run=dry_run, yes=yes, as_json=as_json)
 
@@ -260,5 +268,7 @@ def _name_of(model: Path) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
 
 
-def _deadline(seconds: float) -> str:
+def _deadline(seconds: float) -> str | None:
+    if seconds == inf:
+        return None
     return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")

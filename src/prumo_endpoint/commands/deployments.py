@@ -121,7 +121,7 @@ def show(name: str, folder: Path, as_json: bool) -> None:
 def invoke(name: str, file: Path, content_type: str | None, folder: Path) -> None:
     """Ask an endpoint and print its answer; the time goes to standard error."""
     from prumo_endpoint.bodies import read_body
-    from prumo_endpoint.deploy.rollout import invoked
+    from prumo_endpoint.deploy.health import invoked
 
     settings = wanted_settings(open_deployment(folder, name))
     answer, seconds = invoked(settings, read_body(file, content_type))
@@ -188,9 +188,10 @@ def wanted_settings(deployment: Deployment) -> Settings:
 
 
 def _status(deployment: Deployment, settings: Settings) -> str:
-    from prumo_endpoint.deploy.rollout import endpoint_status
+    from prumo_endpoint.deploy.health import status_of
+    from prumo_endpoint.sagemaker.account import Account
 
-    return endpoint_status(settings) or (
+    return status_of(Account(settings.region), settings.name) or (
         _NO_ENDPOINT if deployment.ledger.remaining() else _REMOVED
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.errors import InputError
+from prumo.files import file_sha256
 from prumo.plugins import COMMANDS
 from prumo_endpoint.deploy.push import image_tag
 from prumo_endpoint.image.build import (
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 PACKAGE_FILE = "model.tar.gz"
 _VARIANT = "lean"
+_HASH_LENGTH = 16
 _ARCHIVES = (".tar.gz", ".tgz")
 
 
@@ -64,7 +67,8 @@ def packaged_model(model: Path, words: Sequence[str], folder: Path) -> Path:
     """
     if is_package(model):
         return model.absolute()
-    out = folder / PACKAGE_FILE
+    # Another run may package another model for the same deployment at this moment.
+    out = folder / f"{os.getpid()}-{PACKAGE_FILE}"
     group = COMMANDS.load("model")
     if not isinstance(group, click.Command):
         raise InputError(f"`prumo model package` is not installed; give a {PACKAGE_FILE}")
@@ -78,7 +82,7 @@ def packaged_model(model: Path, words: Sequence[str], folder: Path) -> Path:
             f"{text}\nOptions of `prumo model package` follow after --, as in\n"
             f"  prumo endpoint deploy {model} ... -- --normalization 0..1"
         ) from error
-    return out.absolute()
+    return out.replace(folder / f"{file_sha256(out)[:_HASH_LENGTH]}-{PACKAGE_FILE}").absolute()
 
 
 def built_image(settings: Settings, progress: Progress) -> str:

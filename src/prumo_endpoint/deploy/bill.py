@@ -49,19 +49,22 @@ class Bill:
                 name = f"{provisioned_names(name)[0]}, which is paid also while idle"
             return [f"there is no price of {name}: `prumo price import` adds one"]
         if self.per_1000_answers is not None:
-            idle = f"${self.idle_per_hour:.4g} an hour" if self.idle_per_hour else "nothing"
+            idle = f"${self.idle_per_hour:.3g} an hour" if self.idle_per_hour else "nothing"
             first = (
-                f"serverless, {settings.memory_mb} MB: ${self.per_1000_answers:.4g} per 1,000 "
+                f"serverless, {settings.memory_mb} MB: ${self.per_1000_answers:.3g} per 1,000 "
                 f"answers of 1 s each, {idle} while idle"
             )
         else:
             first = (
-                f"{settings.instance_type}: ${self.idle_per_hour:.4g} an hour as long as it "
+                f"{settings.instance_type}: ${self.idle_per_hour:.3g} an hour as long as it "
                 f"exists, ${(self.idle_per_hour or 0) * MONTH_HOURS:.2f} a month"
             )
-        until = f"until {settings.expires_at}" if self.has_deadline else "a month"
-        how = "AWS deletes it then" if self.has_deadline else "--expires 4h sets a deadline"
-        return [first, f"at most ${self.worst:.2f} {until}, always busy; {how}"]
+        until = (
+            f"until {settings.expires_at}, when AWS deletes it"
+            if self.has_deadline
+            else "a month; --expires 4h sets a deadline"
+        )
+        return [first, f"at most ${self.worst:.2f} for computing {until}"]
 
 
 def bill_of(settings: Settings) -> Bill:

@@ -23,9 +23,17 @@ def certificate(deployment: Deployment, account: Account) -> dict[str, Any]:
     """
     entries = deployment.ledger.entries()
     resources = {each.resource.key: each.resource for each in entries}
-    looked_for = []
+    accounts = {account.region: account}
+    looked_for, taken = [], set()
     for key, resource in resources.items():
         times = {each.state: each.time for each in entries if each.resource.key == key}
+        if resource.region not in accounts:
+            accounts[resource.region] = Account(resource.region)
+        found = exists(accounts[resource.region], resource)
+        if found and State.DELETED in times and State.CREATED not in times:
+            # Announced and never created here: somebody else has taken the name.
+            taken.add(resource.name)
+            continue
         looked_for.append(
             {
                 "kind": resource.kind,
@@ -33,7 +41,7 @@ def certificate(deployment: Deployment, account: Account) -> dict[str, Any]:
                 "region": resource.region,
                 "created": _text(times.get(State.CREATED) or times.get(State.INTENDED)),
                 "deleted": _text(times.get(State.DELETED)),
-                "found": exists(account, resource),
+                "found": found,
                 "by_hand": by_hand([resource])[0],
             }
         )
@@ -43,7 +51,10 @@ def certificate(deployment: Deployment, account: Account) -> dict[str, Any]:
         "deployment": deployment.name,
         "account": account.number,
         "looked_for": looked_for,
-        "tag": _by_tag(deployment.name, account, {each.name for each in resources.values()}),
+        "names_of_others": sorted(taken),
+        "tag": _by_tag(
+            deployment.name, account, {each.name for each in resources.values()} - taken
+        ),
         "time": _text(datetime.now(UTC)),
     }
 
@@ -59,8 +70,8 @@ def _by_tag(name: str, account: Account, gone: set[str]) -> dict[str, Any]:
         return {**query, "not_asked": str(error)}
     if unknown := [arn for arn in arns if not is_named(arn, gone)]:
         raise PrumoError(
-            f"{', '.join(unknown)}: not in the ledger and tagged {TAGS[0]}={name}; remove it by "
-            f"hand, then prumo endpoint destroy {name} again"
+            f"{', '.join(unknown)}: not in the ledger and tagged {TAGS[0]}={name}; unless another "
+            f"deployment has this name, remove it by hand, then prumo endpoint destroy {name} again"
         )
     return {**query, "listed_though_gone": arns}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, StorageError, did_you_mean
 from prumo.files import locked, write_json
-from prumo_endpoint.deploy.terraform import BACKEND_FILE
+from prumo_endpoint.deploy.terraform import BACKEND_FILE, STATE_FILE
 from prumo_endpoint.infrastructure import TERRAFORM
 from prumo_endpoint.ledger import Ledger
 
@@ -30,6 +30,7 @@ VARIABLES_FILE = "terraform.tfvars.json"
 IMPORTS_FILE = "imports.tf.json"
 _SETTINGS_FILE = "deployment.json"
 _HEALTHY_FILE = "healthy.json"
+_OLD_STATE_FILE = f"{STATE_FILE}.removed"
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NAME_LENGTHS = range(2, 41)
 _MEMORY_MB = range(1024, 6145, 1024)
@@ -70,7 +71,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name) or len(self.name) not in _NAME_LENGTHS:
             raise InputError(
-                f"the name '{self.name}' does not fit: 2 to 40 small letters and digits, "
+                f"the name '{self.name}' is invalid: use 2 to 40 lowercase letters and digits, "
                 "separated by single hyphens"
             )
         if (self.memory_mb is None) == (self.instance_type is None):
@@ -87,6 +88,11 @@ class Settings:
             raise InputError(
                 "provisioned concurrency is for serverless endpoints, at most their concurrency"
             )
+
+    @property
+    def scales(self) -> bool:
+        """Whether the number of instances follows the load."""
+        return self.instance_type is not None and self.instances_max > 1
 
     @property
     def price_name(self) -> str:
@@ -159,6 +165,16 @@ class Deployment:
             self.path.mkdir(parents=True, exist_ok=True)
             name = _HEALTHY_FILE if healthy else _SETTINGS_FILE
             write_json(self.path / name, {"format": FORMAT, **asdict(settings)})
+
+    def forget_version(self) -> None:
+        """After everything was removed there is no version to go back to."""
+        with StorageError.writing(self.path):
+            (self.path / _HEALTHY_FILE).unlink(missing_ok=True)
+
+    def put_state_away(self) -> None:
+        """After a removal without Terraform, whose state tells of what is gone."""
+        with StorageError.writing(self.terraform_path), suppress(FileNotFoundError):
+            (self.terraform_path / STATE_FILE).replace(self.terraform_path / _OLD_STATE_FILE)
 
     def write_configuration(self, variables: Mapping[str, Any], backend: Backend) -> None:
         """The modules and their variables; the state that may lie beside them stays."""

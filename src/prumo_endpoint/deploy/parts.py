@@ -127,7 +127,7 @@ def wanted_parts(settings: Settings, account: Account) -> list[Part]:
         f"{endpoint}aws_sagemaker_endpoint_configuration.this": configuration,
         f"{endpoint}aws_sagemaker_endpoint.this": name,
     }
-    if settings.instance_type is not None and settings.instances_max > 1:
+    if settings.scales:
         names[f"{endpoint}aws_appautoscaling_target.instances[0]"] = target
         names[f"{endpoint}aws_appautoscaling_policy.instances[0]"] = f"{target}/{name}-invocations"
     return [_part(address, each, account) for address, each in names.items()]
@@ -194,7 +194,10 @@ def missing_parts(
     ours: Collection[tuple[str, str, str]],
     account: Account,
 ) -> tuple[list[Part], list[Part]]:
-    """Of what Terraform does not know: what has to be created, and what exists and is ours.
+    """What has to be created, and what exists and is ours though Terraform does not know of it.
+
+    Its state may be older than a removal without Terraform: stores, which are made without it, and
+    what the ledger does not have are looked for even where the state has them.
 
     Raises:
         InputError: Something is there already, and somebody else's.
@@ -204,10 +207,13 @@ def missing_parts(
     fresh, orphans = [], []
     for part in parts:
         resource = part.resource
-        if resource.key in in_state:
+        is_known = resource.key in in_state
+        if is_known and resource.key in ours and part.type not in STORE_TYPES:
             continue
         if not _is_there(account, resource):
             fresh.append(part)
+        elif is_known:
+            continue
         elif resource.key in ours:
             orphans.append(part)
         else:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prumo.files import file_sha256
 from prumo_endpoint.deploy.artifacts import is_package
 from prumo_endpoint.deploy.push import image_tag
+from prumo_endpoint.deploy.stores import model_key
+from prumo_endpoint.ledger import State
 from prumo_endpoint.sagemaker.deployment import architecture_of
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _KINDS = {
     "sagemaker-model": "model",
     "sagemaker-endpoint-config": "configuration",
     "sagemaker-endpoint": "endpoint",
+    "scalable-target": "scalable target",
+    "scaling-policy": "scaling policy",
 }
 """Kind in the ledger → what a person calls it."""
 _FIELDS = {
@@ -77,7 +80,8 @@ class DeploymentPlan:
 
 def plan_of(deployment: Deployment, settings: Settings) -> DeploymentPlan:
     """Of settings that are wanted, against what the deployment's folder says exists."""
-    exists = Counter(entry.resource.kind for entry in deployment.ledger.remaining())
+    remaining = deployment.ledger.remaining()
+    exists = Counter(each.resource.kind for each in remaining if each.state is State.CREATED)
     before = deployment.settings() if exists else None
     return DeploymentPlan(
         makes=_makes(settings),
@@ -102,6 +106,8 @@ def _wanted(settings: Settings) -> Counter[str]:
         del kinds["schedule"]
     else:
         kinds["iam-role"] += 1
+    if not settings.scales:
+        del kinds["scalable-target"], kinds["scaling-policy"]
     return kinds
 
 
@@ -112,7 +118,7 @@ def _changes(before: Settings, after: Settings) -> dict[str, str]:
         if getattr(before, field) != getattr(after, field)
     }
     package = Path(after.model or "")
-    if is_package(package) and before.model_key != f"{file_sha256(package)}.tar.gz":
+    if is_package(package) and before.model_key != model_key(package):
         changes["model"] = ""
     if after.image and before.image_tag != image_tag(after.image):
         changes["image"] = ""

@@ -6,7 +6,7 @@ that Terraform's state does not: it is then looked for in the account and taken 
 
 from __future__ import annotations
 
-import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError, PrumoError, UnavailableError
-from prumo.files import file_sha256, write_json
-from prumo_endpoint.bodies import drawn_body
+from prumo.files import write_json
 from prumo_endpoint.deploy.certificate import certificate
 from prumo_endpoint.deploy.deployment import IMPORTS_FILE, Backend, Deployment, Settings
+from prumo_endpoint.deploy.health import (
+    UnhealthyError,
+    await_in_service,
+    first_answer_seconds,
+    status_of,
+)
 from prumo_endpoint.deploy.parts import (
     STATEFUL_TYPES,
     STORE_TYPES,
@@ -29,26 +34,20 @@ from prumo_endpoint.deploy.parts import (
     wanted_parts,
 )
 from prumo_endpoint.deploy.push import image_architecture, image_tag, push_image
-from prumo_endpoint.deploy.stores import create_store, upload_model
+from prumo_endpoint.deploy.stores import create_store, model_key, upload_model
 from prumo_endpoint.deploy.terraform import Step, Terraform, TerraformError
-from prumo_endpoint.ledger import Resource, State
+from prumo_endpoint.ledger import State
 from prumo_endpoint.sagemaker.account import BAD_CREDENTIALS, Account, AccountError, aws_errors
 from prumo_endpoint.sagemaker.deployment import architecture_of
 from prumo_endpoint.sagemaker.preflight import quota_lines
 from prumo_endpoint.sagemaker.resources import ENDPOINT, KINDS, Removal, exists
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from prumo.progress import Progress
-    from prumo_endpoint.bodies import Body
 
-READY_SECONDS = 2700.0
 PATIENCE_SECONDS = 600.0
-ANSWER_SECONDS = 70.0
-"""SageMaker allows a container 60."""
-_POLL_SECONDS = 5.0
-_CHANGING = frozenset({"Creating", "Updating", "SystemUpdating", "RollingBack"})
 
 
 @dataclass(frozen=True)
@@ -84,35 +83,42 @@ class Rollout:
         with deployment.locked():
             before = deployment.settings()
             if before is not None:
-                account.require_number(before.account, settings.name)
-                self._require_same_place(before, settings)
+                self._require_same_place(before, settings, account)
             self._require_quota(account, settings)
             model = settings.model
             settings = replace(
                 settings,
                 account=account.number,
                 image_tag=image_tag(settings.image),
-                model_key=None if model is None else f"{file_sha256(Path(model))}.tar.gz",
+                model_key=None if model is None else model_key(Path(model)),
             )
             healthy = deployment.healthy_settings()
-            was_up = _status(account, settings.name) == "InService"
+            was_up = status_of(account, settings.name) == "InService"
             try:
                 return self._bring_up(account, settings)
-            except AccountError as error:
-                raise self._half_way(error) from error
             except (TerraformError, UnhealthyError) as error:
                 has_changed = isinstance(error, UnhealthyError) or error.has_begun
                 if healthy is None or not was_up or not has_changed or healthy == settings:
                     raise self._half_way(error) from error
                 self._progress.say(f"not healthy, going back: {error}")
-                self._bring_up(account, replace(healthy, expires_at=settings.expires_at))
+                try:
+                    self._bring_up(account, replace(healthy, expires_at=settings.expires_at))
+                except PrumoError as second:
+                    both = PrumoError(
+                        f"the new version is not healthy: {error}; the former one could not be "
+                        f"put back: {second}"
+                    )
+                    raise self._half_way(both) from error
                 raise PrumoError(
                     f"the new version is not healthy and the former one answers again: {error}"
                 ) from error
+            except PrumoError as error:
+                raise self._half_way(error) from error
 
-    def _require_same_place(self, before: Settings, settings: Settings) -> None:
+    def _require_same_place(self, before: Settings, settings: Settings, account: Account) -> None:
         if not self._deployment.ledger.remaining():
             return
+        account.require_number(before.account, settings.name)
         name, folder = settings.name, self._deployment.terraform_path
         if before.region != settings.region:
             raise InputError(f"{name} is in {before.region}; to move it, destroy it first")
@@ -152,9 +158,11 @@ class Rollout:
                 raise InputError(f"{deployment.path} has no deployment")
             account = _account(settings.region)
             account.require_number(settings.account, settings.name)
+            by_ledger = False
             try:
                 self._destroy_by_terraform(settings, account)
             except (TerraformError, UnavailableError) as error:
+                by_ledger = True
                 self._progress.say(f"Terraform failed, removing by the ledger: {error}")
             removal = Removal(deployment.ledger, self._progress.say)
             if remains := removal.remove(PATIENCE_SECONDS):
@@ -163,7 +171,13 @@ class Rollout:
                     f"not everything could be removed: {listed}: {removal.last_error}. "
                     f"Try again: prumo endpoint destroy {deployment.name}"
                 )
-            return deployment.write_certificate(certificate(deployment, account))
+            if by_ledger:
+                deployment.put_state_away()
+            deployment.forget_version()
+            proof = certificate(deployment, account)
+            if others := proof["names_of_others"]:
+                self._progress.say(f"not of this deployment, and left alone: {', '.join(others)}")
+            return deployment.write_certificate(proof)
 
     def _destroy_by_terraform(self, settings: Settings, account: Account) -> None:
         ledger = self._deployment.ledger
@@ -183,7 +197,9 @@ class Rollout:
     def _bring_up(self, account: Account, settings: Settings) -> Answering:
         deployment, terraform = self._deployment, self._terraform
         if settings.expires_at and datetime.fromisoformat(settings.expires_at) <= _now():
-            raise InputError(f"the deadline {settings.expires_at} has passed; give --expires")
+            raise InputError(
+                f"the deadline {settings.expires_at} has passed; give a new --expires, or `never`"
+            )
         deployment.write_settings(settings)
         deployment.write_configuration(settings.variables(), self._backend)
         self._progress.show("preparing Terraform")
@@ -197,11 +213,11 @@ class Rollout:
             known = self._state(account)
             parts = [*stores(settings, account), *wanted_parts(settings, account)]
             fresh, orphans = missing_parts(parts, known, ours, account)
-            for part in fresh:
-                deployment.ledger.record(part.resource, State.INTENDED)
             created = [part for part in fresh if part.type in STORE_TYPES]
             for part in created:
-                create_store(account, part.resource, is_ours=part.resource.key in ours)
+                with self._announced([part], account, ours):
+                    create_store(account, part.resource, is_ours=part.resource.key in ours)
+                deployment.ledger.record(part.resource, State.CREATED)
             push_image(
                 settings.image,
                 account.image(settings.name),
@@ -213,12 +229,37 @@ class Rollout:
                 model, key = Path(settings.model), settings.model_key
                 upload_model(account, model, bucket_name(settings), key, self._progress)
         waited_for = [part for part in fresh if part not in created]
-        outputs = self._applied(account, known, [*orphans, *created], waited_for, ours)
-        self._await_in_service(account, settings.name, outputs["configuration_name"])
-        seconds = self._first_answer(settings)
+        with self._announced(waited_for, account, ours):
+            outputs = self._applied(account, known, [*orphans, *created], waited_for, ours)
+        self._note_state(account)
+        self._write_imports([])
+        await_in_service(account, settings.name, outputs["configuration_name"], self._progress)
+        seconds = first_answer_seconds(settings, self._progress)
         deployment.write_settings(settings, healthy=True)
         is_changed = bool(created) or self._steps > steps
         return Answering(outputs["endpoint_url"], seconds, is_changed)
+
+    @contextmanager
+    def _announced(
+        self, parts: Sequence[Part], account: Account, ours: Collection[tuple[str, str, str]]
+    ) -> Iterator[None]:
+        """They are in the ledger while they are created; what fails to be is taken back.
+
+        What stayed there would count as ours when somebody else takes its name.
+        """
+        ledger = self._deployment.ledger
+        for part in parts:
+            ledger.record(part.resource, State.INTENDED)
+        try:
+            yield
+        except BaseException as error:
+            for part in (each for each in parts if each.resource.key not in ours):
+                # Where AWS cannot be asked, it may exist.
+                with suppress(AccountError):
+                    # An input error says that the name is taken.
+                    if isinstance(error, InputError) or not exists(account, part.resource):
+                        ledger.record(part.resource, State.DELETED)
+            raise
 
     def _applied(
         self,
@@ -236,17 +277,21 @@ class Rollout:
             fresh, late = missing_parts(
                 fresh, known, {part.resource.key for part in fresh}, account
             )
-            if not any(part.resource.key in ours for part in late):
-                # What was not created must not count as ours: somebody else may take the name.
-                for part in fresh:
+            others = [part for part in late if part.resource.key not in ours]
+            if others or not late:
+                # Neither what was not created is ours, nor what somebody else has created.
+                for part in [*fresh, *others]:
                     self._deployment.ledger.record(part.resource, State.DELETED)
+                for resource in (part.resource for part in others):
+                    self._progress.say(
+                        f"the {resource.kind} '{resource.name}' exists, but Terraform did not "
+                        "create it: it does not count as this deployment's"
+                    )
                 raise
             # The call of a run that was killed has arrived only now.
             in_state = {part.resource.key for part in known}
             waiting = [part for part in orphans if part.resource.key not in in_state]
             outputs = self._apply(known, [*waiting, *late])
-        self._note_state(account)
-        self._write_imports([])
         return outputs
 
     def _apply(self, known: Sequence[Part], orphans: Sequence[Part]) -> dict[str, Any]:
@@ -265,6 +310,11 @@ class Rollout:
         """Note what exists now, and remove former versions that Terraform has forgotten."""
         ledger = self._deployment.ledger
         known = {part.resource.key: part.resource for part in self._state(account)}
+        if all(resource.kind != ENDPOINT for resource in known.values()):
+            raise TerraformError(
+                "Terraform has created the endpoint, and its state is not where it should be: do "
+                "TF_CLI_ARGS or TF_CLI_ARGS_apply name another? Nothing was removed"
+            )
         noted = {entry.resource.key: entry.state for entry in ledger.remaining()}
         for key, resource in known.items():
             if noted.get(key) is not State.CREATED:
@@ -286,24 +336,6 @@ class Rollout:
         if orphans:
             write_json(path, {"import": [part.import_block for part in orphans]})
 
-    def _await_in_service(self, account: Account, name: str, configuration: str) -> None:
-        until = time.monotonic() + READY_SECONDS
-        while (status := _status(account, name)) in _CHANGING and time.monotonic() < until:
-            self._progress.show(f"{name} is {status.lower()}")
-            time.sleep(_POLL_SECONDS)
-        with aws_errors(name):
-            described = account.sagemaker.describe_endpoint(EndpointName=name)
-        # After an update that failed, SageMaker serves the former configuration.
-        if status != "InService" or described["EndpointConfigName"] != configuration:
-            raise UnhealthyError(f"{name} is {status}: {described.get('FailureReason', '')}")
-
-    def _first_answer(self, settings: Settings) -> float:
-        self._progress.show(f"asking {settings.name}")
-        try:
-            return invoked(settings, drawn_body())[1]
-        except PrumoError as error:
-            raise UnhealthyError(f"it does not answer: {error}") from error
-
     def _show(self, step: Step) -> None:
         doing = {"create": "creating", "delete": "removing", "update": "changing"}
         self._steps += 1
@@ -323,29 +355,6 @@ def require_fit(settings: Settings) -> None:
         )
 
 
-def endpoint_status(settings: Settings) -> str:
-    """As SageMaker calls it, such as InService; empty where there is none."""
-    return _status(Account(settings.region), settings.name)
-
-
-def invoked(settings: Settings, body: Body) -> tuple[bytes, float]:
-    """The answer of an endpoint, and its seconds."""
-    runtime = Account(settings.region).client(
-        "sagemaker-runtime", retries=False, read_seconds=ANSWER_SECONDS
-    )
-    began = time.monotonic()
-    with aws_errors(settings.name):
-        answer = runtime.invoke_endpoint(
-            EndpointName=settings.name, ContentType=body.content_type, Body=body.content
-        )
-        content: bytes = answer["Body"].read()
-    return content, time.monotonic() - began
-
-
-class UnhealthyError(PrumoError):
-    """The endpoint is there and does not answer."""
-
-
 def _account(region: str) -> Account:
     """With credentials that work."""
     account = Account(region)
@@ -360,14 +369,6 @@ def _account(region: str) -> Account:
             error.code,
         ) from error
     return account
-
-
-def _status(account: Account, name: str) -> str:
-    endpoint = Resource(ENDPOINT, name, account.region)
-    if not exists(account, endpoint):
-        return ""
-    with aws_errors(name):
-        return str(account.sagemaker.describe_endpoint(EndpointName=name)["EndpointStatus"])
 
 
 def _now() -> datetime:

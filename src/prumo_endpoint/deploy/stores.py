@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prumo.errors import InputError
+from prumo.files import file_sha256
 from prumo_endpoint.deploy.leftovers import TAGS
 from prumo_endpoint.ledger import Resource
 from prumo_endpoint.sagemaker.account import Account, AccountError, aws_errors
@@ -32,6 +33,9 @@ def create_store(account: Account, resource: Resource, *, is_ours: bool) -> None
         resource: A bucket or a repository.
         is_ours: Whether a run before announced it; its call may arrive at any moment.
     """
+    # In its oldest region S3 says yes to the creation of a bucket that the account has already.
+    if resource.kind == BUCKET and not is_ours and exists(account, resource):
+        raise InputError(f"there is a bucket {resource.name} already; choose another --name")
     try:
         with aws_errors(f"{resource.kind} {resource.name}"):
             if resource.kind == BUCKET:
@@ -46,10 +50,17 @@ def create_store(account: Account, resource: Resource, *, is_ours: bool) -> None
         raise
 
 
+def model_key(model: Path) -> str:
+    """Of a package in the bucket: the hash of its content."""
+    return f"{file_sha256(model)}.tar.gz"
+
+
 def upload_model(account: Account, model: Path, bucket: str, key: str, progress: Progress) -> None:
     """Upload it, unless the bucket has it already."""
     if exists(account, Resource(OBJECT, f"{bucket}/{key}", account.region)):
         return
+    if key != model_key(model):
+        raise InputError(f"{model} has changed since the version that is wanted was deployed")
     progress.show(f"uploading {model.name}")
     with aws_errors(f"uploading {model}"):
         account.client("s3").upload_file(str(model), bucket, key)

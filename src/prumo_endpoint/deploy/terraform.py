@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from prumo.errors import PrumoError, UnavailableError
@@ -24,16 +26,17 @@ from prumo.supervise.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 NAMES = {"terraform": "Terraform", "tofu": "OpenTofu"}
 _TOFU_PROVIDERS = ".terraform/providers/registry.opentofu.org"
 BACKEND_FILE = "backend.tf.json"
+STATE_FILE = "terraform.tfstate"
 LOG_FILE = "terraform.log"
 _STAMP_FILE = ".terraform/prumo-init"
 _LOCK = "-lock-timeout=120s"
 _POLL_SECONDS = 0.05
 _LAST_LINES = 20
+_LOCK_ID = re.compile(r"\bID:\s+([0-9a-f-]{36})")
 
 
 class TerraformError(PrumoError):
@@ -124,7 +127,7 @@ class Terraform:
 
     def state(self, *, is_remote: bool) -> dict[str, Any]:
         """What Terraform knows to exist, in its own format; empty before the first time."""
-        path = self._folder / "terraform.tfstate"
+        path = self._folder / STATE_FILE
         if is_remote:
             text = self._run("state", "pull")
         else:
@@ -134,7 +137,7 @@ class Terraform:
         except ValueError as error:
             raise TerraformError(
                 f"{self.name}'s state {path} is damaged ({error}); beside it, "
-                "terraform.tfstate.backup has the one before"
+                f"{STATE_FILE}.backup has the one before"
             ) from error
         return state
 
@@ -155,7 +158,7 @@ class Terraform:
     def _require_success(self, process: subprocess.Popen[str], said: str) -> None:
         if process.returncode:
             lines = said.strip().splitlines()[-_LAST_LINES:]
-            raise TerraformError(f"{self.name}: {_in_one(lines)}")
+            raise self._failure(_in_one(lines))
 
     def _events(self, *words: str) -> Iterator[dict[str, Any]]:
         errors: list[str] = []
@@ -182,12 +185,25 @@ class Terraform:
                 raise
         if process.returncode:
             said = "; ".join(dict.fromkeys(errors)) or f"{words[0]} failed"
-            raise TerraformError(f"{self.name}: {said}")
+            raise self._failure(said)
+
+    def _failure(self, said: str) -> TerraformError:
+        if "acquiring the state lock" in said:
+            found = _LOCK_ID.search(said)
+            said += (
+                ". If no other run is at work, one that was killed has left the lock: "
+                f"`{Path(self.program).name} force-unlock {found[1] if found else 'LOCK_ID'}` in "
+                f"{self._folder} removes it"
+            )
+        return TerraformError(f"{self.name}: {said}")
 
     def _process(
         self, words: Sequence[str], output: int | IO[str], complaints: int
     ) -> subprocess.Popen[str]:
-        environment = os.environ | {"TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1"}
+        # The state is always that of the default workspace, whatever the user works with elsewhere.
+        own = {"TF_IN_AUTOMATION": "1", "CHECKPOINT_DISABLE": "1", "TF_WORKSPACE": "default"}
+        environment = {**os.environ, **own}
+        environment.pop("TF_DATA_DIR", None)
         return subprocess.Popen(
             [self.program, *words],
             cwd=self._folder,
