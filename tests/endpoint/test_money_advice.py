@@ -90,7 +90,7 @@ def test_five_lines_say_what_to_choose(prumo_here: Prumo, tmp_path: Path) -> Non
     assert len(lines) == 5
     assert all(len(line) <= 80 for line in lines)
     # 2 GB is cheaper, but too many of its answers take longer than a second.
-    assert lines[0].startswith("Choose 3gb: $")
+    assert lines[0].startswith("At 2,000 requests a day: choose 3gb: $")
     assert "within 1 s with a chance of" in lines[1]
     assert lines[2].startswith("Runner-up: c5, $74.46 a month")
     assert lines[3].startswith("From ")
@@ -127,9 +127,90 @@ def test_another_traffic_and_goal_have_another_answer(prumo_here: Prumo, tmp_pat
     assert choice("--requests-per-day", "100", "--p95", "10s") == "2gb, ping every 5 min"
     assert choice("--requests-per-day", "2000", "--p95", "450ms") == "c5"
     assert choice("--requests-per-day", "2000", "--p95", "1ms") is None
-    told = prumo_here("advise", "results", "--p95", "1ms", "--lang", "pt-BR")
-    assert told.stdout.startswith("É improvável que alguma opção cumpra as metas")
-    assert "supõem-se 1.000 requisições por dia" in told.stdout
+    told = prumo_here("advise", "results", "--p95", "1ms", "--lang", "pt-BR").stdout
+    start = "Com 1.000 requisições por dia (supostas), é improvável que alguma opção cumpra"
+    assert told.startswith(start)
+
+
+def test_the_closest_to_a_goal_is_the_fastest_and_not_the_cheapest(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    runs = [Asked(name, "warm-up", times(mean, 20)) for name, mean in MEANS.items()]
+    write_priced(prumo_here, tmp_path, runs, PRICES)
+    told = prumo_here("advise", "results", "--p95", "10ms", "--requests-per-day", "2000").stdout
+
+    assert "closest is 3gb: $" in " ".join(told.split())
+
+
+def test_times_of_another_machine_are_the_first_caution(prumo_here: Prumo, tmp_path: Path) -> None:
+    write_priced(prumo_here, tmp_path, [Asked("c5", "real-time", times(0.3))], INSTANCE)
+    options = ("--p95", "500ms", "--requests-per-day", "2000")
+    here = advice(prumo_here, *options)["answers"][0]
+    there = advice(prumo_here, *options, "--price", "sagemaker/ml.m5.xlarge@us-east-1")
+    (answer,) = there["answers"]
+
+    assert answer["choices"][0]["is_measured_elsewhere"] is True
+    assert answer["sentences"][-1].startswith("Caution: measured on another machine")
+    # It holds the traffic: nothing to be cautious about.
+    assert here["choices"][0]["is_measured_elsewhere"] is False
+    assert not any("Caution" in sentence for sentence in here["sentences"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "price", "is_elsewhere"),
+    [
+        ({"target": "serverless", "memory_mb": 2048}, PRICES["2gb"], True),
+        ({"target": "sagemaker", "memory_mb": 2048}, PRICES["2gb"], False),
+        ({"target": "sagemaker", "memory_mb": 2048}, PRICES["3gb"], True),
+        ({"target": "sagemaker", "instance_type": "ml.c5.large"}, INSTANCE["c5"], False),
+        ({"target": "url"}, "aws/c5.xlarge@us-east-1", False),
+    ],
+)
+def test_what_was_measured_where_follows_from_target_and_price(
+    prumo_here: Prumo, tmp_path: Path, parameters: dict[str, Any], price: str, is_elsewhere: bool
+) -> None:
+    write_request_results(tmp_path / "results", [Asked("m", "warm-up", times(0.3))], {"m": price})
+    (record,) = (tmp_path / "results" / "runs").glob("*/run.json")
+    content = json.loads(record.read_text())
+    content["parameters"] |= parameters
+    record.write_text(json.dumps(content))
+    assert prumo_here("reprice", "results").returncode == 0
+    (choice,) = (one for one in advice(prumo_here)["answers"][0]["choices"] if one["name"] == "m")
+
+    assert choice["is_measured_elsewhere"] is is_elsewhere
+
+
+def test_a_serverless_endpoint_holds_as_much_as_its_concurrency(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    write_priced(prumo_here, tmp_path, [Asked("2gb", "warm-up", [0.5] * 200)], PRICES)
+    told = prumo_here("advise", "results", "--requests-per-day", "1000000").stdout
+    choice = advice(prumo_here, "--requests-per-day", "2000")["answers"][0]["choices"][0]
+
+    assert told.splitlines()[0] == (
+        "At 1,000,000 requests a day: none of the measured choices holds this traffic."
+    )
+    assert "2gb holds 10/s with 5 instances at once" in " ".join(told.split())
+    assert (choice["max_concurrency"], choice["capacity_per_second"]) == (5, 10)
+    assert choice["holds_traffic"] is True
+    assert "yes, 5\N{MULTIPLICATION SIGN}2/s" in prumo_here("report", "results").stdout
+
+
+def test_long_sentences_keep_units_beside_numbers_in_five_lines(
+    prumo_here: Prumo, tmp_path: Path
+) -> None:
+    long = "a-rather-long-name-of-an-endpoint-{}"
+    runs = [replace(run, machine=long.format(run.machine)) for run in memory_runs()]
+    runs.append(Asked(long.format("c5"), "real-time", times(0.3)))
+    prices = {long.format(name): price for name, price in (PRICES | INSTANCE).items()}
+    write_priced(prumo_here, tmp_path, runs, prices)
+    for language in ("en", "pt-BR"):
+        options = ("--p95", "1s", "--requests-per-day", "2000", "--lang", language)
+        lines = prumo_here("advise", "results", *options).stdout.splitlines()
+        assert len(lines) <= 5
+        assert all(len(line) <= 80 for line in lines)
+        assert not any(line.lstrip().startswith(("%", "s ", "ms ")) for line in lines)
+        assert not any(line[-1].isdigit() for line in lines)
 
 
 def test_what_was_not_measured_has_a_price_and_no_time(prumo_here: Prumo, tmp_path: Path) -> None:
@@ -224,7 +305,7 @@ def test_networks_are_no_choice_and_times_under_load_are_said(
 
     assert told.returncode == 0, told.stderr
     assert told.stdout.splitlines()[:2] == [
-        "Choose c5 for vgg19, mobilenet: $74.46 to $74.46 a month.",
+        "At 500 requests a day: choose c5 for vgg19, mobilenet: $74.46 a month.",
         "Caution: times are under load.",
     ]
 
@@ -244,15 +325,16 @@ def test_several_networks_have_one_answer_in_five_lines_and_a_table(
 
     assert told.returncode == 0, told.stderr
     lines, table = told.stdout.splitlines(), told.stdout
-    lines = lines[: len(found["summary"])]
-    assert lines == found["summary"]
+    lines = lines[: lines.index(next(line for line in lines if not line.strip()))]
+    shown = [one for one in found["summary"] if one in " ".join(lines)]
+    assert " ".join(lines) == " ".join(shown)
     assert 2 < len(lines) <= 5
-    assert lines[0].startswith("Choose ")
-    assert any(line.startswith("Least sure is net") for line in lines)
+    assert lines[0].startswith("At 2,000 requests a day: choose ")
+    assert any(line.startswith("Least sure is net") for line in found["summary"])
     assert lines[-1].startswith("Caution: up to ")
     assert all(len(line) <= 80 for line in told.stdout.splitlines())
     for number, answer in enumerate(found["answers"], start=1):
-        assert len(answer["sentences"]) in {4, 5}
+        assert 3 <= len(answer["sentences"]) <= 5
         (row,) = (line for line in table.splitlines() if line.split()[:1] == [f"net{number}"])
         assert row.split()[1] == answer["choice"].split(",")[0]
 
@@ -314,6 +396,8 @@ def test_the_band_of_a_figure_has_the_confidence_of_the_report() -> None:
         (["--p95", "0ms"], "is not a time"),
         (["--requests-per-day", "0"], "0"),
         (["--requests-per-day", "nan"], "nan"),
+        (["--requests-per-day", "2.000"], "'2.000' is not a whole number"),
+        (["--requests-per-day", "2,000"], "'2,000' is not a whole number"),
         (["--p95", "1s", "--deadline", "50ms"], "are about single runs"),
         (["--p95", "1s", "--given", "netwrok"], "did you mean 'network'"),
     ],
@@ -358,22 +442,28 @@ def test_a_report_shows_the_choices_at_a_traffic(prumo_here: Prumo, tmp_path: Pa
     runs.append(Asked("c5", "ramp", times(0.3), metrics={"highest_rate": 6.5}))
     write_priced(prumo_here, tmp_path, runs, PRICES | INSTANCE)
     told = prumo_here("report", "results")
+    page = (tmp_path / "results" / "report.html").read_text()
     document = json.loads(
         prumo_here("report", "results", "--json", "--requests-per-day", "2e7").stdout
     )
 
     assert "Cost at 1,000 requests a day" in told.stdout
-    page = (tmp_path / "results" / "report.html").read_text()
     traffic = page.partition('id="traffic-title"')[2].partition("</svg>")[0]
     # In both panels: the traffic of the table, and the break-even.
     assert (traffic.count('stroke-dasharray="4,3"'), traffic.count('stroke-dasharray="1,2"')) == (
         2,
         2,
     )
-    assert "Dotted: the break-even." in page
+    assert "Dotted: the break-even of serverless and instance." in page
+    # The first bullet is the advice, and amounts are per 1,000 answers.
+    first = page.partition("<ul")[2].partition("<li>")[2]
+    assert first.startswith("At 1,000 requests a day (assumed): choose 2gb")
+    assert "[USD/1000]" in page
+    assert "e-0" not in page.partition("<body")[2].replace("date-0", "")
+    assert page.partition("<ul")[2].partition("</ul>")[0].count("have a single run") == 1
     choices = {one["name"]: one for one in document["traffic"]["choices"]}
     assert document["traffic"]["requests_per_day"] == 2e7
-    # More than 200 of them would be answered at once.
+    # More than five of them would be answered at once.
     assert choices["1gb"]["holds_traffic"] is False
 
 

@@ -130,7 +130,21 @@ def test_as_many_instances_are_paid_as_the_peaks_need() -> None:
     assert instance.holds(35 * seconds) is False
     assert Instances(0.1).holds(1) is None
     assert math.isinf(month(Instances(0.1, (0.0,)), 1))
-    assert Serverless(answers([1.0] * 9), PRICES).holds(201 * seconds) is False
+    offer = Serverless(answers([1.0] * 9), PRICES, max_concurrency=20)
+    assert (offer.holds(20 * seconds), offer.holds(21 * seconds)) == (True, False)
+
+
+def test_an_instance_that_is_cheaper_only_in_between_has_no_break_even() -> None:
+    # It costs less than the reserve at little traffic, and its answers cost more at much.
+    serverless = Serverless(answers([0.1] * 9), PRICES, reserved_instances=1)
+    instance = Instances(0.03, (0.5,))
+    found = break_even(serverless, instance, TRAFFIC)
+
+    assert not found.exists
+    assert found.second_between is not None
+    low, high = found.second_between
+    assert month(instance, low) < month(serverless, low)
+    assert low < high < TRAFFIC[-1]
 
 
 def test_scattered_measurements_give_a_wide_break_even() -> None:

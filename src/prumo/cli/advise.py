@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, table_console
-from prumo.cli.numbers import FiniteFloatRange
+from prumo.cli.numbers import FiniteFloatRange, WholeRange
 from prumo.cli.options import (
     MOST_REQUESTS_PER_DAY,
     amount,
@@ -63,7 +63,7 @@ Examples:
 )
 @click.option(
     "--requests-per-day",
-    type=FiniteFloatRange(0, MOST_REQUESTS_PER_DAY, min_open=True),
+    type=WholeRange(1, MOST_REQUESTS_PER_DAY),
     metavar="N",
     help="Studies of requests: answer for this traffic.",
 )
@@ -104,7 +104,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     budget: Amount | None,
     strategy: str | None,
     epochs: int | None,
-    requests_per_day: float | None,
+    requests_per_day: int | None,
     p95: float | None,
     p99: float | None,
     idle_timeout: float | None,

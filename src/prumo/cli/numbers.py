@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import Any
 
@@ -23,6 +24,26 @@ class FiniteFloat(FloatParamType):
         if not isfinite(number):
             raise click.BadParameter(f"{number} is not a finite number.", ctx, param)
         return number
+
+
+class WholeRange(click.IntRange):
+    """A whole number, also as 2e6; 2.000 is two to some readers and two thousand to others."""
+
+    name = "whole number"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 (as in click)
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int:
+        """The number, if it can be read in one way only."""
+        if isinstance(value, str) and re.fullmatch(r"\d+e\+?\d", value):
+            value = int(float(value))
+        if isinstance(value, str) and not value.isdecimal():
+            message = f"'{value}' is not a whole number; write two thousand as 2000"
+            raise click.BadParameter(message, ctx, param)
+        return int(super().convert(value, param, ctx))
 
 
 class FiniteFloatRange(FiniteFloat, click.FloatRange):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # The `DEFAULT_CONFIDENCE` of statistics, without the import of SciPy in every command.
 CONFIDENCE = 0.95
-MOST_REQUESTS_PER_DAY = 1e8
+MOST_REQUESTS_PER_DAY = 100_000_000
 _SECONDS = {"ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)")
 # With three digits behind it, a comma may stand between thousands.

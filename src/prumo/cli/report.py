@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from prumo.cli.console import print_json, table_console
-from prumo.cli.numbers import FiniteFloatRange
+from prumo.cli.numbers import WholeRange
 from prumo.cli.options import MOST_REQUESTS_PER_DAY, confidence_option, language_option
 from prumo.errors import InputError
 from prumo.report.formats import FORMATS, write_formats
@@ -48,7 +48,7 @@ STANDARD_OUTPUT = "-"
 )
 @click.option(
     "--requests-per-day",
-    type=FiniteFloatRange(0, MOST_REQUESTS_PER_DAY, min_open=True),
+    type=WholeRange(1, MOST_REQUESTS_PER_DAY),
     metavar="N",
     help="Studies of requests: the traffic to say costs for.",
 )
@@ -61,7 +61,7 @@ def command(  # noqa: PLR0913 (one argument per option)
     formats: tuple[str, ...],
     csv_path: str | None,
     metrics: tuple[str, ...],
-    requests_per_day: float | None,
+    requests_per_day: int | None,
     confidence: float,
     language: Language,
     *,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -44,6 +46,9 @@ CHOICE = {
     Strategy.SPEED: "The fastest is {name}: {figures}.",
     Strategy.BALANCED: "The best balance of cost and time, half each, is {name}: {figures}.",
 }
+
+# Stands for a space at which no line may end.
+GLUE = "\0"
 
 NO_PRICE = Message(
     "No price is known of these runs, so this is about time alone. --price tries one, and "
@@ -97,7 +102,19 @@ def print_sentences(
     if work:
         console.print(Text(language.say(Message("For {work}:", {"work": work}))))
     for place, sentence in enumerate(sentences):
-        console.print(Text(language.say(sentence), style="" if place else "bold"))
+        for line in wrapped(language.say(sentence), console.width):
+            console.print(Text(line, style="" if place else "bold"))
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The lines of a text; a number stays beside what follows it, such as its unit.
+
+    >>> wrapped("chance to be cheaper: less than 0.1 %.", 36)
+    ['chance to be cheaper: less than', '0.1 %.']
+    """
+    glued = re.sub(r"(?<=\d) (?=\S)", GLUE, text)
+    lines = wrap(glued, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(GLUE, " ") for line in lines]
 
 
 def advice_document(report: AdviceReport, language: Language) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def _cell(row: Row | None, report: CostReport, language: Language) -> Text:
     """A mean, and the interval of what the study is about."""
     if row is None:
         return Text(language.quantity(None, ""))
-    scale = language.scale(row["mean"], row["unit"])
+    scale = language.scale(row["mean"], row["unit"], row["metric"])
     told = scale.text(row["mean"])
     main = {report.costing.time_metric, report.costing.cost_metric}
     if row["metric"] not in main or row["ci_low"] is None:

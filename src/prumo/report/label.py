@@ -149,7 +149,11 @@ def row_label(row: Row, factors: Sequence[str]) -> str:
 
 def estimate_in(row: Row) -> Estimate:
     """The mean in a row of a summary with its interval, where it has one."""
-    return Estimate(row["mean"], row["ci_low"], row["ci_high"], row["unit"])
+    ends = row["mean"], row["ci_low"], row["ci_high"]
+    if row["metric"].startswith("cost_per_inference_"):
+        mean, low, high = (None if end is None else 1000 * end for end in ends)
+        return Estimate(mean or 0.0, low, high, f"{row['unit']}/1000")
+    return Estimate(*ends, row["unit"])
 
 
 def source_label(row: VariationRow) -> Message | Series:

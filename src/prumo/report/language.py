@@ -18,6 +18,7 @@ from prumo.quantity import (
     Estimate,
     Marks,
     Quantity,
+    Scale,
     digits,
     scale_of,
 )
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from babel import Locale
-
-    from prumo.quantity import Scale
 
 LANGUAGES = ("en", "pt-BR")
 LEAST_P_TOLD = 0.001
@@ -90,8 +89,13 @@ class Language:
         """A value with a unit that suits it."""
         return self.scale(value, unit).text(value)
 
-    def scale(self, value: float | None, unit: str) -> Scale:
-        """The scale that shows a value best, for it and what stands beside it."""
+    def scale(self, value: float | None, unit: str, metric: str = "") -> Scale:
+        """The scale that shows a value best, for it and what stands beside it.
+
+        A single answer costs too little to be read: its cost is told for a thousand.
+        """
+        if metric.startswith("cost_per_inference_"):
+            return Scale(1e-3, f"{unit}/1000", self.marks)
         return scale_of(value, unit, self.marks)
 
     def interval(self, low: float | None, high: float | None, count: int = DIGITS) -> str:

@@ -52,10 +52,16 @@ class LocalizedReport:
         """Every section, in reading order."""
         return [section.of(self.results, self.report) for section in section_kinds(self.results)]
 
+    @cached_property
+    def told(self) -> list[Message]:
+        """How the runs ended, what the sections answer, and what the figures say."""
+        lead, *rest = sentences(self.report)
+        return [lead, *(one for section in self.sections for one in section.answer()), *rest]
+
     @property
     def sentences(self) -> list[str]:
         """The result in a few sentences, with what it costs where that is known."""
-        said = sentences(self.report)
+        said = self.told
         if self.report.cost is not None:
             said = [*said, *self.report.cost.sentences()]
         # What a machine is worth is part of both.
@@ -102,7 +108,7 @@ class LocalizedReport:
                 "unreadable": len(found["unreadable"]),
                 "unfinished": counts.unfinished,
             },
-            "sentences": [self.language.say(sentence) for sentence in sentences(report)],
+            "sentences": [self.language.say(sentence) for sentence in self.told],
             **{key: found.pop(key) for key in DOCUMENT_KEYS},
             **found,
         }
@@ -110,7 +116,7 @@ class LocalizedReport:
     def print(self, console: Console) -> None:
         """Sentences, tables and failures; warnings last, where a reader's eye is."""
         console.print(Text(self.report.study_name, style="bold"))
-        for sentence in sentences(self.report):
+        for sentence in self.told:
             console.print(Text(self.language.say(sentence)))
         for section in sorted(self.sections, key=lambda one: isinstance(one, WarningsSection)):
             section.print(console, self.language)
@@ -124,7 +130,7 @@ class LocalizedReport:
                 template = environment.get_template(f"sections/{page.template}.html")
                 html = template.render(page.values, figures=figures)
                 rendered.append((page.name, page.title, html))
-        lead, *rest = sentences(self.report)
+        lead, *rest = self.told
         study = self.results.study
         return environment.get_template("report.html").render(
             lang=self.language.tag,

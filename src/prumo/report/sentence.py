@@ -24,6 +24,9 @@ NAMES_SHOWN = 6
 WORKS_SHOWN = 6
 RATIO_DIGITS = 3
 Row = dict[str, Any]
+SINGLE_RUNS = Message(
+    "Some scenarios have a single run, so the uncertainty of this order is unknown."
+)
 
 
 def sentences(report: Report) -> list[Message]:
@@ -80,22 +83,26 @@ def _standings(report: Report) -> list[Message]:
     told = report.summary.filter(pl.col("metric").is_in(report.main_metrics))
     works = by_work(told, report.varying)
     if len(works) == 1:
-        return _standing(report, told, report.varying)
+        said = _standing(report, told, report.varying)
+        return [one for place, one in enumerate(said) if one not in said[:place]]
     work = work_factors(report.varying)
     if len(works) > WORKS_SHOWN:
         return [_different_works(report, metric, work) for metric in report.main_metrics]
     ways = [factor for factor in report.varying if factor not in work]
-    return [
+    standings = [(same, _standing(report, same, ways)) for same in works]
+    said = [
         Message(
             "Among the scenarios with {work}: {standing}",
             {
                 "work": levels_label(same.row(0, named=True), work),
-                "standing": Series(tuple(standing), " "),
+                "standing": Series(tuple(one for one in standing if one != SINGLE_RUNS), " "),
             },
         )
-        for same in works
-        if (standing := _standing(report, same, ways))
+        for same, standing in standings
+        if standing
     ]
+    has_single = any(SINGLE_RUNS in standing for _, standing in standings)
+    return [*said, SINGLE_RUNS] if has_single else said
 
 
 def _standing(report: Report, summary: pl.DataFrame, factors: Sequence[str]) -> list[Message]:
@@ -175,9 +182,7 @@ def _sureness(report: Report, best: Row, others: Sequence[Row]) -> Message:
             {**values, "rivals": _names(rivals)},
         )
     if any(row["ci_low"] is None for row in (best, *others)):
-        return Message(
-            "Some scenarios have a single run, so the uncertainty of this order is unknown."
-        )
+        return SINGLE_RUNS
     return Message(
         "The {confidence:g} % interval of {best} lies apart from that of every other scenario.",
         values,

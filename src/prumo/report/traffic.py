@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from prumo.report.advice import print_sentences
+from prumo.report.advice import print_sentences, wrapped
 from prumo.statistics.interval import DEFAULT_CONFIDENCE
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prumo.report.language import Language
 
 DEFAULT_IDLE_TIMEOUT = 600.0
+MOST_LINES, FEWEST_SENTENCES = 5, 3
 MOST_WORK_COLUMNS = 24
 """Longer names of works are folded in the table."""
 
@@ -69,9 +70,10 @@ def print_traffic(advice: TrafficAdvice, console: Console, language: Language) -
     """The answer in a few sentences; where there are several works, with a row for each below."""
     if not advice.summary:
         for answer in advice.answers:
-            print_sentences(answer.work, answer.sentences, console, language)
+            kept = _fitting(answer.sentences, console.width, language)
+            print_sentences(answer.work, kept, console, language)
         return
-    print_sentences("", advice.summary, console, language)
+    print_sentences("", _fitting(advice.summary, console.width, language), console, language)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     longest = max(len(answer.work) for answer in advice.answers)
     for place, head in enumerate(advice.heads):
@@ -80,3 +82,14 @@ def print_traffic(advice: TrafficAdvice, console: Console, language: Language) -
     for answer in advice.answers:
         table.add_row(*(Text(language.told(cell)) for cell in (answer.work, *answer.cells)))
     console.print(table)
+
+
+def _fitting(sentences: Sequence[Message], width: int, language: Language) -> list[Message]:
+    """As many as five lines have room for: the first two and the last stay; `--json` has all."""
+    kept = list(sentences)
+    while (
+        len(kept) > FEWEST_SENTENCES
+        and sum(len(wrapped(language.say(one), width)) for one in kept) > MOST_LINES
+    ):
+        del kept[-2]
+    return kept

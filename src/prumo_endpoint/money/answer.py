@@ -20,7 +20,7 @@ from prumo.report.cost_sentences import chance
 from prumo.report.traffic import TrafficAdvice, TrafficAnswer
 from prumo_endpoint.money.choices import works
 from prumo_endpoint.money.comparison import compare
-from prumo_endpoint.money.offers import DAYS_PER_MONTH, PEAK_FACTOR, Instances
+from prumo_endpoint.money.offers import DAYS_PER_MONTH, PEAK_FACTOR, Instances, Serverless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from prumo_endpoint.money.comparison import Compared, Comparison
 
 DIGITS = 3
+SECONDS_PER_DAY = 86_400
 _LEAST_PERCENT = 1.0
 _MOST_GROUPS = 3
 _MOST_NAMES = 3
@@ -73,6 +74,13 @@ def advise(costing: Costing, need: TrafficNeed) -> TrafficAdvice:
     )
 
 
+def first_sentence(comparisons: Sequence[Comparison], currency: str) -> Message:
+    """What to choose, as the first line of the advice says it."""
+    if len(comparisons) > 1:
+        return next(_summary(comparisons, currency))
+    return next(_sentences(comparisons[0], currency))
+
+
 def amount(interval: Interval, currency: str) -> Message | Quantity:
     """Money with half the width of its interval in percent: $2.10 ±3 %."""
     value = Quantity(interval.value, currency, DIGITS)
@@ -102,6 +110,15 @@ def capacity_text(compared: Compared) -> Message | str:
         return Message("not measured")
     least = "\N{GREATER-THAN OR EQUAL TO} " if compared.choice.is_least_rate else ""
     values: dict[str, object] = {"least": least, "rate": Quantity(rate, "", DIGITS)}
+    if isinstance(offer, Serverless):
+        each = Quantity(rate / offer.max_concurrency, "", DIGITS - 1)
+        values = {"count": offer.max_concurrency, "rate": each}
+        return Message(
+            "yes, {count}\N{MULTIPLICATION SIGN}{rate}/s"
+            if compared.holds
+            else "no, {count}\N{MULTIPLICATION SIGN}{rate}/s",
+            values,
+        )
     if compared.holds:
         return Message("yes, {least}{rate}/s", values)
     count = np.inf
@@ -115,37 +132,78 @@ def capacity_text(compared: Compared) -> Message | str:
 def _sentences(comparison: Comparison, currency: str) -> Iterator[Message]:
     ranking, closest = comparison.ranking, comparison.closest
     choice = ranking[0] if ranking else closest
+    traffic = _traffic(comparison)
     if choice is None:
-        yield Message("No choice that was measured holds this traffic.")
+        yield from _beyond(comparison, traffic)
         return
     values = {
+        "traffic": traffic,
         "name": choice.choice.name,
         "month": amount(choice.per_month, currency),
-        "thousand": amount(choice.per_thousand, currency),
     }
     yield Message(
-        "Choose {name}: {month} a month, {thousand} per 1,000."
+        "At {traffic}: choose {name}: {month} a month."
         if ranking
-        else "No option is likely to meet the goals; closest is {name}: {month} a month.",
+        else "At {traffic}, no option is likely to meet the goals; closest is {name}: {month} a "
+        "month.",
         values,
     )
-    yield _goals(choice, comparison.need)
+    yield _goals(choice, comparison.need, currency)
     if (second := comparison.runner_up) is not None:
         yield Message(
-            "Runner-up: {name}, {month} a month; chance that it is cheaper: {chance}.",
+            "Runner-up: {name}, {month} a month; chance to be cheaper: {chance}.",
             {
                 "name": second.choice.name,
                 "month": amount(second.per_month, currency),
                 "chance": chance(second.chance_cheaper(choice)),
             },
         )
-    yield break_even_sentence(comparison)
-    yield _caution(choice, comparison)
+    if (even := break_even_sentence(comparison)) is not None:
+        yield even
+    yield from _caution(choice, comparison)
 
 
-def _goals(choice: Compared, need: TrafficNeed) -> Message:
-    """Percentiles, against their goals where there are any."""
-    parts = []
+def _traffic(comparison: Comparison) -> Message:
+    """The traffic that the answer holds for."""
+    return Message(
+        "{count:,.0f} requests a day (assumed)"
+        if comparison.need.requests_per_day is None
+        else "{count:,.0f} requests a day",
+        {"count": float(comparison.requests_per_day)},
+    )
+
+
+def _beyond(comparison: Comparison, traffic: Message) -> Iterator[Message]:
+    """That the traffic is too much, and how much would not be."""
+    yield Message(
+        "At {traffic}: none of the measured choices holds this traffic.", {"traffic": traffic}
+    )
+    able = [
+        (offer.capacity_per_second(), offer.max_concurrency, one.choice.name)
+        for one in comparison.compared
+        if isinstance(offer := one.choice.offer, Serverless)
+    ]
+    if able:
+        rate, at_once, name = max(able, key=lambda each: each[0])
+        peak = PEAK_FACTOR * comparison.requests_per_day / SECONDS_PER_DAY
+        yield Message(
+            "Of peaks of {peak}/s, {name} holds {rate}/s with {at_once} instances at once "
+            "(`max_concurrency`).",
+            {
+                "peak": Quantity(peak, "", DIGITS),
+                "name": name,
+                "rate": Quantity(rate, "", DIGITS),
+                "at_once": at_once,
+            },
+        )
+
+
+def _goals(choice: Compared, need: TrafficNeed, currency: str) -> Message:
+    """Percentiles, against their goals where there are any, and otherwise beside the cost."""
+    parts: list[Message] = []
+    if not need.goals:
+        thousand = Quantity(choice.per_thousand.value, currency, DIGITS)
+        parts.append(Message("{thousand} per 1,000 answers", {"thousand": thousand}))
     for share in need.goals or choice.percentiles:
         said: dict[str, object] = {
             "percentile": _percentile_name(share),
@@ -166,42 +224,56 @@ def _goals(choice: Compared, need: TrafficNeed) -> Message:
     return Message("{parts}.", {"parts": Series(tuple(parts), "; ")})
 
 
-def break_even_sentence(comparison: Comparison) -> Message:
-    """From which traffic on which of serverless and instance is the cheaper one."""
+def break_even_sentence(comparison: Comparison) -> Message | None:
+    """From which traffic on which of serverless and instance is the cheaper one.
+
+    None where only one of the two has a price.
+    """
     found = comparison.break_even
     if found is None:
-        return Message("No break-even: prices of serverless and of instances are not both known.")
+        return None
     first, second, even = found
     values: dict[str, object] = {"first": first.name, "second": second.name}
     if even.requests_per_month == 0:
         return Message("At any traffic, {second} is cheaper than {first}.", values)
-    if not even.exists:
+    if not even.exists and even.second_between is None:
         return Message("At any traffic, {first} is cheaper than {second}.", values)
+    at = even.second_between or (even.low, even.high)
     per_day = [
         Quantity(None if a_day is None else _rounded(a_day), "", DIGITS)
-        for a_day in map(_per_day, (even.requests_per_month, even.low, even.high))
+        for a_day in map(_per_day, (even.requests_per_month, *at))
     ]
     values |= dict(zip(("traffic", "low", "high"), per_day, strict=True))
-    if second.answers is None:
+    if even.second_between:
+        return Message(
+            "Only from about {low} to {high} requests a day, {second} is cheaper.", values
+        )
+    return _break_even_at(values, is_measured=second.answers is not None)
+
+
+def _break_even_at(values: dict[str, object], *, is_measured: bool) -> Message:
+    if not is_measured:
         return Message(
             "One {second} (not measured) costs as much as {traffic} requests a day.", values
         )
-    if even.low is None:
+    if values["low"] == Quantity(None, "", DIGITS):
         return Message("From {traffic} requests a day on, {second} is cheaper.", values)
     return Message(
         "From {traffic} requests a day [{low} to {high}] on, {second} is cheaper.", values
     )
 
 
-def _caution(choice: Compared, comparison: Comparison) -> Message:
-    """Cold starts, capacity, and the traffic that nobody asked for."""
+def _caution(choice: Compared, comparison: Comparison) -> Iterator[Message]:
+    """Another machine, too little capacity, cold starts, load and what is left out."""
     parts: list[Message] = []
     answers = choice.choice.answers
-    if comparison.need.requests_per_day is None:
-        traffic = Quantity(comparison.requests_per_day, "", DIGITS)
-        parts.append(Message("{traffic} requests a day are assumed", {"traffic": traffic}))
+    if choice.choice.is_elsewhere:
+        parts.append(Message("measured on another machine"))
     if choice.choice.kind is not Kind.SERVERLESS:
-        parts.append(Message("holds the traffic: {text}", {"text": capacity_text(choice)}))
+        if choice.holds is None:
+            parts.append(Message("how much it holds was not measured"))
+        elif not choice.holds:
+            parts.append(Message("instances: {text}", {"text": capacity_text(choice)}))
     elif answers is None or not len(answers.cold_seconds):
         parts.append(Message("cold starts were not measured"))
     else:
@@ -210,15 +282,14 @@ def _caution(choice: Compared, comparison: Comparison) -> Message:
             "time": Quantity(float(answers.cold_seconds.mean()), "s", DIGITS),
             "idle": Quantity(comparison.need.idle_timeout_seconds, "s", DIGITS),
         }
-        parts.append(
-            Message("{percent:.2g} % of requests start cold ({time}; idle limit {idle})", said)
-        )
+        parts.append(Message("{percent:.2g} % start cold ({time}; idle {idle})", said))
     if not choice.choice.is_at_rest:
         parts.append(Message("times are under load"))
     if left_out := comparison.work.left_out:
         names = Series(left_out, ", ")
         parts.append(Message("left out for its several prices: {names}", {"names": names}))
-    return Message("Caution: {parts}.", {"parts": Series(tuple(parts), "; ")})
+    if parts:
+        yield Message("Caution: {parts}.", {"parts": Series(tuple(parts), "; ")})
 
 
 def _summary(comparisons: Sequence[Comparison], currency: str) -> Iterator[Message]:
@@ -228,8 +299,8 @@ def _summary(comparisons: Sequence[Comparison], currency: str) -> Iterator[Messa
         chosen.setdefault(str(one.ranking[0].choice.name) if one.ranking else "", []).append(one)
     by_count = sorted(chosen.values(), key=len, reverse=True)
     shown = by_count if len(by_count) <= _MOST_GROUPS else by_count[: _MOST_GROUPS - 1]
-    for group in shown:
-        yield _group_sentence(group, currency)
+    for place, group in enumerate(shown):
+        yield _group_sentence(group, currency, is_first=place == 0)
     if others := sum(map(len, by_count[len(shown) :])):
         yield Message("For {count} others, see the table.", {"count": others})
     best = [(one.ranking[0], one) for one in comparisons if one.ranking]
@@ -249,38 +320,48 @@ def _summary(comparisons: Sequence[Comparison], currency: str) -> Iterator[Messa
         yield Message("Caution: {parts}.", {"parts": Series(parts, "; ")})
 
 
-def _group_sentence(group: Sequence[Comparison], currency: str) -> Message:
-    """Works for which the same is the best."""
+def _group_sentence(group: Sequence[Comparison], currency: str, *, is_first: bool) -> Message:
+    """Works for which the same is the best; the first sentence states the traffic."""
     names = [one.work.name for one in group]
     shown: list[object] = list(names[:_MOST_NAMES])
     if more := len(names) - len(shown):
         shown.append(Message("{count} more", {"count": more}))
     works = Series(tuple(shown), ", ")
+    traffic = _traffic(group[0])
     if not group[0].ranking:
-        return Message("No option is likely to meet the goals for {works}.", {"works": works})
+        return Message(
+            "At {traffic}: no option is likely to meet the goals for {works}."
+            if is_first
+            else "No option is likely to meet the goals for {works}.",
+            {"works": works, "traffic": traffic},
+        )
     months = [one.ranking[0].per_month.value for one in group]
     values = {
+        "traffic": traffic,
         "name": group[0].ranking[0].choice.name,
         "works": works,
         "low": Quantity(min(months), currency, DIGITS),
         "high": Quantity(max(months), currency, DIGITS),
     }
-    if len(group) == 1:
+    if is_first:
+        if values["low"] == values["high"]:
+            return Message("At {traffic}: choose {name} for {works}: {low} a month.", values)
+        return Message("At {traffic}: choose {name} for {works}: {low} to {high} a month.", values)
+    if values["low"] == values["high"]:
         return Message("Choose {name} for {works}: {low} a month.", values)
     return Message("Choose {name} for {works}: {low} to {high} a month.", values)
 
 
 def _cautions_of_all(comparisons: Sequence[Comparison]) -> Iterator[Message]:
-    if comparisons[0].need.requests_per_day is None:
-        traffic = Quantity(comparisons[0].requests_per_day, "", DIGITS)
-        yield Message("{traffic} requests a day are assumed", {"traffic": traffic})
     best = [(one.ranking[0], one.work.name) for one in comparisons if one.ranking]
     if not best:
         return
+    if any(choice.choice.is_elsewhere for choice, _ in best):
+        yield Message("measured on another machine")
     worst, work = max(best, key=lambda each: each[0].cold_share)
     if worst.cold_share:
         values: dict[str, object] = {"percent": 100 * worst.cold_share, "work": work}
-        yield Message("up to {percent:.2g} % of requests start cold ({work})", values)
+        yield Message("up to {percent:.2g} % start cold ({work})", values)
     if not all(choice.choice.is_at_rest for choice, _ in best):
         yield Message("times are under load")
 
@@ -346,12 +427,13 @@ def _document(comparison: Comparison) -> dict[str, Any]:
 
 def choice_document(one: Compared) -> dict[str, Any]:
     """One choice, ready for JSON."""
-    answers = one.choice.answers
+    answers, offer = one.choice.answers, one.choice.offer
     is_finite = isfinite(one.per_month.value)
     return {
         "name": str(one.choice.name),
         "kind": one.choice.kind.value,
         "is_measured": answers is not None,
+        "is_measured_elsewhere": one.choice.is_elsewhere,
         "warm_requests": len(answers.warm_seconds) if answers is not None else 0,
         "cold_requests": len(answers.cold_seconds) if answers is not None else 0,
         "per_answer": asdict(one.per_answer) if is_finite else None,
@@ -366,7 +448,8 @@ def choice_document(one: Compared) -> dict[str, Any]:
             _percentile_name(share): value for share, value in one.chances.items()
         },
         "holds_traffic": one.holds,
-        "capacity_per_second": one.choice.offer.capacity_per_second(),
+        "capacity_per_second": offer.capacity_per_second(),
+        "max_concurrency": offer.max_concurrency if isinstance(offer, Serverless) else None,
     }
 
 

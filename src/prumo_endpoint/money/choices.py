@@ -12,7 +12,7 @@ from prumo.message import Message
 from prumo.money.billing import rate_of
 from prumo.money.catalog import load_catalog, provisioned_names
 from prumo.money.price import Kind, Purchase, Unit
-from prumo.money.study_prices import machine_label, read_prices
+from prumo.money.study_prices import machine_label, rates_of, read_prices
 from prumo.report.label import levels_label
 from prumo_endpoint.keep_warm.ping import interval_words
 from prumo_endpoint.keep_warm.policy import refresh_seconds
@@ -21,6 +21,7 @@ from prumo_endpoint.load.request_table import NOT_COUNTED
 from prumo_endpoint.money.data import data_price, data_price_name, per_byte
 from prumo_endpoint.money.offers import Answers, Instances, Offer, Serverless
 from prumo_endpoint.report.requests import requests_of
+from prumo_endpoint.serverless import MAX_CONCURRENCY
 from prumo_endpoint.workload import RequestsParameters
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Choice:
     """Whether its times are of requests that did not wait for others."""
     is_least_rate: bool = False
     """Whether nobody tried how much more than one request at a time it holds."""
+    is_elsewhere: bool = False
+    """Whether its times are of another machine than the one that is priced."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +145,11 @@ class _Finder:
             (pl.col("outcome") == "answered") & ~pl.col("phase").is_in(NOT_COUNTED)
         )
         kept = read_prices(results.path)
+        self._parameters = {record.scenario: record.parameters for record in results.records}
         self._machines = {
-            record.scenario: machine_label(record.parameters) for record in results.records
+            scenario: machine_label(each) for scenario, each in self._parameters.items()
         }
+        self._stated = {scenario: rate.price for scenario, rate in rates_of(results).items()}
         self._unused = {
             label: rate
             for label, rate in (kept.rates if kept is not None else {}).items()
@@ -168,18 +173,40 @@ class _Finder:
         answers, is_at_rest = self._answers(runs["scenario"].to_list())
         if answers is None:
             return
-        name = label or self._machines[runs["scenario"][0]] or _sku(rate)
+        scenario = runs["scenario"][0]
+        name = label or self._machines[scenario] or _sku(rate)
+        is_elsewhere = self._is_elsewhere(scenario, rate)
         if rate.kind is Kind.SERVERLESS:
             prices = self._with_provisioned(rate, Prices(per_second))
             data = self._data_per_byte(rate) or 0.0
-            offer = Serverless(answers, prices, self._idle_timeout, per_byte=data)
-            first = Choice(name, name, rate.kind, offer, answers, is_at_rest)
+            at_once = self._parameters[scenario].get("max_concurrency") or MAX_CONCURRENCY
+            offer = Serverless(
+                answers, prices, self._idle_timeout, per_byte=data, max_concurrency=int(at_once)
+            )
+            first = Choice(
+                name, name, rate.kind, offer, answers, is_at_rest, is_elsewhere=is_elsewhere
+            )
             yield first
             yield from _kept_warm(first, offer)
         else:
             held, is_least = self._rates(runs, answers)
             instances = Instances(3600 * per_second, held)
-            yield Choice(name, name, rate.kind, instances, answers, is_at_rest, is_least)
+            yield Choice(
+                name, name, rate.kind, instances, answers, is_at_rest, is_least, is_elsewhere
+            )
+
+    def _is_elsewhere(self, scenario: str, rate: Rate) -> bool:
+        """Whether a price is not of the machine that answered.
+
+        What a SageMaker endpoint is follows from its parameters; what another machine is, the
+        prices kept with the results state.
+        """
+        parameters = self._parameters[scenario]
+        if parameters.get("target") == "sagemaker":
+            gigabytes = int(parameters.get("memory_mb") or 0) // 1024
+            return _sku(rate) != (parameters.get("instance_type") or f"serverless-{gigabytes}gb")
+        is_local = "target" in parameters and rate.price.startswith("sagemaker/")
+        return is_local or self._stated.get(scenario) != rate.price
 
     def not_measured(self) -> Iterator[Choice]:
         """Instances and machines that the study prices and no run was made on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,8 @@ from prumo_endpoint.keep_warm.tournament import Interval
 from prumo_endpoint.money.offers import DAYS_PER_MONTH, Serverless, break_even
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from prumo.report.traffic import TrafficNeed
     from prumo_endpoint.money.choices import Choice, Work
     from prumo_endpoint.money.offers import BreakEven, Numbers
@@ -41,6 +43,8 @@ class Compared:
     """Share of the requests → how likely they keep their goal."""
     holds: bool | None
     """Whether one of it holds the traffic at its peaks; None where that was not measured."""
+    goals: Mapping[float, float]
+    """Share of the requests → the longest time that they may take, in seconds."""
 
     @property
     def per_thousand(self) -> Interval:
@@ -64,6 +68,19 @@ class Compared:
     def chance(self) -> float:
         """How likely it keeps all goals."""
         return min(self.chances.values(), default=1.0)
+
+    @property
+    def excess(self) -> float:
+        """The latency at the goal that is missed most, as a multiple of it."""
+        if self.choice.answers is None:
+            return inf
+        return max(
+            (
+                self.choice.answers.quantile(share, self.cold_share) / seconds
+                for share, seconds in self.goals.items()
+            ),
+            default=0.0,
+        )
 
     @property
     def is_open(self) -> bool:
@@ -104,9 +121,9 @@ class Comparison:
 
     @property
     def closest(self) -> Compared | None:
-        """Of those that hold the traffic, the one that most likely keeps the goals."""
+        """Of those that hold the traffic, the most likely to keep the goals, then the fastest."""
         able = [one for one in self.compared if one.is_open]
-        return max(able, key=lambda one: (one.chance, -one.per_month.value), default=None)
+        return max(able, key=lambda one: (round(one.chance, 3), -one.excess), default=None)
 
     @property
     def runner_up(self) -> Compared | None:
@@ -167,4 +184,5 @@ def _compared(choice: Choice, need: TrafficNeed, traffic: Numbers) -> Compared:
             if answers
         },
         offer.holds(requests_per_month),
+        need.goals,
     )

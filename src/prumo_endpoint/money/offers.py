@@ -31,6 +31,7 @@ from prumo_endpoint.keep_warm.tournament import (
     whole_milliseconds,
 )
 from prumo_endpoint.load.request_table import requests_needed
+from prumo_endpoint.serverless import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +47,6 @@ SEED = 1
 PEAK_FACTOR = 3.0
 """Ours: how much more than the mean rate must be held, as traffic is uneven."""
 _FURTHEST_SHARE = 0.9999
-MOST_AT_ONCE = 200
-"""The highest concurrency of one serverless endpoint of SageMaker."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,10 @@ class Answers:
         measured = self.warm_seconds if cold_share < 1 - share else self.cold_seconds
         if len(measured) < self.needed(share, cold_share):
             return None
+        return self.quantile(share, cold_share)
+
+    def quantile(self, share: float, cold_share: float) -> float:
+        """The same, however few requests there are."""
         both = (self.warm_seconds, 1 - cold_share), (self.cold_seconds, cold_share)
         weights = [np.full(len(values), part / max(1, len(values))) for values, part in both]
         return float(
@@ -202,6 +205,8 @@ class Serverless(Offer):
     reserved_instances: int = 0
     per_byte: float = 0.0
     """Of data in and out; 0 where the price is not known."""
+    max_concurrency: int = MAX_CONCURRENCY
+    """How many instances answer at once at most."""
 
     @property
     def data_per_answer(self) -> float:
@@ -262,8 +267,8 @@ class Serverless(Offer):
         return np.asarray(amount)
 
     def capacity_per_second(self) -> float:
-        """By the most instances that the platform starts."""
-        return MOST_AT_ONCE / float(self.answers.warm_means[0])
+        """By the most instances that it may have."""
+        return self.max_concurrency / float(self.answers.warm_means[0])
 
 
 @dataclass(frozen=True)
@@ -308,6 +313,8 @@ class BreakEven:
     """Ends of the interval; 0 or infinite where it is open there, None with too few values."""
     chance_first: Numbers
     """That the first is the cheaper one, at each traffic."""
+    second_between: tuple[float, float] | None = None
+    """The traffic between which the second is cheaper, where it is not for all that is more."""
 
     @property
     def exists(self) -> bool:
@@ -324,6 +331,7 @@ def break_even(
     """
     difference = first.monthly(traffic) - second.monthly(traffic)
     crossings = np.array([_crossing(row, traffic) for row in difference])
+    cheaper = np.flatnonzero(difference[0] > 0)
     outside = (1 - confidence) / 2
     ranked, beyond = np.sort(crossings[1:]), int(outside * RESAMPLES)
     has_interval = not first.has_few_values and not second.has_few_values
@@ -332,6 +340,9 @@ def break_even(
         float(ranked[beyond]) if has_interval else None,
         float(ranked[-1 - beyond]) if has_interval else None,
         (difference[1:] < 0).mean(axis=0),
+        (float(traffic[cheaper[0]]), float(traffic[cheaper[-1]]))
+        if crossings[0] == inf and cheaper.size
+        else None,
     )
 
 

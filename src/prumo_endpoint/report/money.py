@@ -35,12 +35,14 @@ from prumo_endpoint.money.answer import (
     break_even_sentence,
     capacity_text,
     choice_document,
+    first_sentence,
     percentile_text,
 )
 from prumo_endpoint.money.choices import works
 from prumo_endpoint.money.comparison import compare
-from prumo_endpoint.money.offers import DAYS_PER_MONTH, MOST_AT_ONCE, PEAK_FACTOR
+from prumo_endpoint.money.offers import DAYS_PER_MONTH, PEAK_FACTOR
 from prumo_endpoint.report.table import print_table
+from prumo_endpoint.serverless import MAX_CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +88,10 @@ class TrafficSection(Section):
         found = tuple(compare(work, need) for work in works(costing, need.idle_timeout_seconds))
         return cls(report, found, costing.currency or "")
 
+    def answer(self) -> list[Message]:
+        """What to choose."""
+        return [first_sentence(self.comparisons, self.currency)] if self.comparisons else []
+
     def figures(self, language: Language, /) -> list[Figure]:
         """Cost over traffic, for each kind of work."""
         drawn = []
@@ -96,10 +102,10 @@ class TrafficSection(Section):
 
     def table(self, language: Language) -> TextTable:
         """A row per choice."""
-        per_day = Quantity(self.comparisons[0].requests_per_day, "", DIGITS)
-        title = Message("Cost at {traffic} requests a day", {"traffic": per_day})
+        per_day = float(self.comparisons[0].requests_per_day)
+        title = Message("Cost at {traffic:,.0f} requests a day", {"traffic": per_day})
         heads = (
-            *language.each("choice", "kind", "per answer", "per 1,000", "of which data"),
+            *language.each("choice", "kind", "per 1,000", "of which data"),
             *language.each("per month"),
             "p95",
             *language.each("cold starts", "holds the traffic"),
@@ -114,13 +120,13 @@ class TrafficSection(Section):
     def _row(self, one: Compared, work: str, language: Language) -> tuple[str, ...]:
         name = language.told(one.choice.name)
         is_known = isfinite(one.per_month.value)
-        one_answer, thousand, data = (
+        thousand, data = (
             Quantity(value, self.currency, DIGITS)
-            for value in (one.per_answer.value, one.per_thousand.value, one.data_per_thousand)
+            for value in (one.per_thousand.value, one.data_per_thousand)
         )
         money = [
             language.told(each) if is_known else MISSING
-            for each in (one_answer, thousand, data, amount(one.per_month, self.currency))
+            for each in (thousand, data, amount(one.per_month, self.currency))
         ]
         kind = language.say(KINDS.get(one.choice.kind, KINDS[Kind.MACHINE]))
         has_cold = one.choice.answers is not None and len(one.choice.answers.cold_seconds)
@@ -143,17 +149,32 @@ class TrafficSection(Section):
         said.append(
             Message(
                 "Requests come at random, with peaks of {peak} times the mean rate; idle instances "
-                "stop after {idle}, and a serverless endpoint has at most {most}. A cold start is "
+                "stop after {idle}, and a serverless endpoint has as many at once as its "
+                "`max_concurrency`, or SageMaker's usual {most}. A cold start is "
                 "billed whole, and data in and out of serverless endpoints as it was measured. ±: "
                 "half the interval, by bootstrap of the runs and their requests. n < N: not enough "
                 "requests for a percentile.",
                 {
-                    "most": MOST_AT_ONCE,
+                    "most": MAX_CONCURRENCY,
                     "peak": Quantity(PEAK_FACTOR),
                     "idle": Quantity(need.idle_timeout_seconds, "s", DIGITS),
                 },
             )
         )
+        elsewhere = dict.fromkeys(
+            each.choice.label
+            for one in self.comparisons
+            for each in one.compared
+            if each.choice.is_elsewhere
+        )
+        if elsewhere:
+            names = Series(tuple(elsewhere), ", ")
+            said.append(
+                Message(
+                    "Measured on another machine than the one that is priced: {names}.",
+                    {"names": names},
+                )
+            )
         left_out = dict.fromkeys(name for one in self.comparisons for name in one.work.left_out)
         if left_out:
             names = Series(tuple(left_out), ", ")
@@ -200,13 +221,13 @@ class TrafficSection(Section):
             return
         table = self.table(language)
         heads, rows = (
-            [(one[0], *one[5:]) for one in lines] for lines in ([table.heads], table.rows)
+            [(one[0], *one[4:]) for one in lines] for lines in ([table.heads], table.rows)
         )
         print_table(replace(table, heads=heads[0], rows=tuple(rows), words=1), console)
         for comparison in self.comparisons:
-            sentence = language.say(break_even_sentence(comparison))
-            work = comparison.work.name
-            console.print(Text(f"{work}: {sentence}" if work else sentence))
+            if (even := break_even_sentence(comparison)) is not None:
+                work, sentence = comparison.work.name, language.say(even)
+                console.print(Text(f"{work}: {sentence}" if work else sentence))
 
     def tables(self, language: Language, /) -> list[TextTable]:
         """The same for documents."""
@@ -286,10 +307,11 @@ def traffic_figure(comparison: Comparison, currency: str, name: str, language: L
     ).properties(width=WIDTH, height=SMALL_HEIGHT)
     reading = Message(
         "A line per choice that was measured, with its interval. Below: how likely it is the "
-        "cheapest, which changes at the break-even. Dashed: the traffic of the table."
+        "cheapest of all, which changes where the lowest lines cross. A line ends where its "
+        "endpoint does not hold more. Dashed: the traffic of the table."
     )
     chart = alt.vconcat(costs, chances, spacing=18, title=panel_title(comparison.work.name))
-    dotted = Message("Dotted: the break-even.") if evens else None
+    dotted = Message("Dotted: the break-even of serverless and instance.") if evens else None
     sentences = [reading, dotted, break_even_sentence(comparison), extent.remark]
     return draw(chart, name, Message("Cost over traffic"), sentences, language)
 

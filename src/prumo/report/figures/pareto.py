@@ -73,7 +73,9 @@ def pareto_figures(
     titles = []
     for metric, name in zip(metrics, ("time", "money"), strict=True):
         means = summary.filter(pl.col("metric") == metric)
-        scale = language.scale(median(means["mean"].to_list()), means["unit"][0])
+        scale = language.scale(
+            median(means["mean"].to_list()), means["unit"][0], means["metric"][0]
+        )
         columns = {"value": name, "low": f"{name}_low", "high": f"{name}_high"}
         scaled = scaled_means(means, scale.factor).rename(columns)
         table = table.join(scaled, on="scenario", maintain_order="left")

@@ -93,7 +93,7 @@ def scenarios_figures(  # noqa: PLR0913 (what a figure shows, and how it is told
     language: Language,
 ) -> list[Figure]:
     """Dots for runs, a diamond and a bar for the mean and its interval."""
-    scale = language.scale(max(summary["mean"].to_list()), metric_of(metric).unit)
+    scale = language.scale(max(summary["mean"].to_list()), metric_of(metric).unit, metric)
     means = scaled_means(summary, scale.factor)
     dots = runs.drop_nulls(metric).select("scenario", value=pl.col(metric) / scale.factor)
     extent = Extent.of([*dots["value"], *means["value"]], [*means["low"], *means["high"]])
@@ -148,7 +148,9 @@ def boxes_figures(
 ) -> list[Figure]:
     """Median, quartiles and whiskers, and the runs (or what a row stands for) themselves below."""
     measured = runs.drop_nulls(metric)
-    scale = language.scale(measured.select(pl.col(metric).median()).item(), metric_of(metric).unit)
+    scale = language.scale(
+        measured.select(pl.col(metric).median()).item(), metric_of(metric).unit, metric
+    )
     values = measured.select("scenario", value=pl.col(metric) / scale.factor)
     boxes = _boxes(values)
     points, all_shown = _points(values, boxes)
@@ -249,7 +251,9 @@ def bars_figures(
 
 def _bars(summary: pl.DataFrame, language: Language) -> tuple[str, pl.DataFrame]:
     """The title of the axis, and the bars of one metric."""
-    scale = language.scale(median(summary["mean"].to_list()), summary["unit"][0])
+    scale = language.scale(
+        median(summary["mean"].to_list()), summary["unit"][0], summary["metric"][0]
+    )
     means = scaled_means(summary, scale.factor)
     numbers = [language.number(value, DIGITS) for value in means["value"]]
     return axis_title(metric_title(summary["metric"][0]), scale.unit, language), means.with_columns(

@@ -111,7 +111,7 @@ def effects_figures(
 ) -> list[Figure]:
     """A panel per factor, a row per level, one axis for all."""
     means = [effect.interval.mean for effect in effects]
-    scale = language.scale(max(means), metric_of(metric).unit)
+    scale = language.scale(max(means), metric_of(metric).unit, metric)
     table = pl.DataFrame(
         {
             "place": range(len(effects)),

@@ -40,7 +40,7 @@ def cell(row: Row | None, language: Language) -> tuple[str, str]:
     """The mean in a row of a summary and its interval; a dash where there is no row."""
     if row is None:
         return MISSING, ""
-    scale = language.scale(row["mean"], row["unit"])
+    scale = language.scale(row["mean"], row["unit"], row["metric"])
     if row["ci_low"] is None:
         return scale.text(row["mean"]), language.say("1 run, no interval")
     return scale.text(row["mean"]), scale.interval(row["ci_low"], row["ci_high"])
@@ -236,7 +236,7 @@ class MetricsSection(Section):
 
     def _rows(self, metric: str, language: Language) -> Iterator[tuple[str, str, list[str]]]:
         for row in self.report.metric_summary(metric).iter_rows(named=True):
-            scale = language.scale(row["mean"], row["unit"])
+            scale = language.scale(row["mean"], row["unit"], row["metric"])
             ends = (scale.number(row["minimum"]), scale.number(row["maximum"]))
             numbers = [*_statistics(row, language), *ends]
             yield row["scenario"], levels_label(row, self.report.varying), numbers
@@ -244,7 +244,7 @@ class MetricsSection(Section):
 
 def _statistics(row: Row, language: Language) -> tuple[str, str, str, str, str]:
     """The number of runs, mean, standard deviation, interval and median in one unit."""
-    scale = language.scale(row["mean"], row["unit"])
+    scale = language.scale(row["mean"], row["unit"], row["metric"])
     return (
         str(row["n"]),
         scale.text(row["mean"]),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from prumo.message import Message
     from prumo.report.content import Report
     from prumo.report.figures.figure import Figure
     from prumo.report.language import Language
@@ -58,6 +59,10 @@ class Section:
     def of(cls, _results: Results, report: Report, /) -> Self:
         """The section of these results; one that needs more than the report finds it here."""
         return cls(report)
+
+    def answer(self) -> list[Message]:
+        """What it answers at the top of the report, where that is a question of the study."""
+        return []
 
     def figures(self, _language: Language, /) -> list[Figure]:
         """Its drawings, for the page and as files."""
