@@ -84,6 +84,13 @@ def test_a_plan_and_its_price_are_shown_and_nothing_is_made(tmp_path: Path) -> N
     assert set(tmp_path.rglob("*")) == before
 
 
+def test_a_region_that_does_not_exist_is_refused_before_a_plan() -> None:
+    words = ("--memory", "2048", "--region", "mars-1", "--dry-run")
+    refused = endpoint("deploy", "colours.onnx", *words)
+    assert isinstance(refused.exception, InputError)
+    assert "there is no SageMaker in the region 'mars-1'" in str(refused.exception)
+
+
 def test_a_deadline_stays_until_another_or_none_is_given(tmp_path: Path) -> None:
     deployment = Deployment(tmp_path / "deployments" / "colours")
     former = "2099-01-01T00:00:00Z"

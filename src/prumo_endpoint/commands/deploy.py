@@ -199,7 +199,9 @@ def _bring_up(  # noqa: PLR0913 (as many as the commands have)
     from prumo_endpoint.deploy.plan import plan_of
     from prumo_endpoint.deploy.rollout import Rollout, require_fit
     from prumo_endpoint.deploy.terraform import Terraform
+    from prumo_endpoint.sagemaker.preflight import require_region
 
+    require_region(settings.region)
     deployment = Deployment(folder / settings.name)
     backend = Backend.from_text(settings.state, settings.region)
     if settings.model is not None:
