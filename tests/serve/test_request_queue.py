@@ -61,16 +61,27 @@ def test_what_waits_becomes_a_batch_but_no_larger_than_allowed(
     loop: asyncio.AbstractEventLoop,
 ) -> None:
     waiting = queue_of(max_batch=4)
-    waiting.put_ready(jobs(6, loop))
+    waiting.put_ready(jobs(12, loop))
 
-    assert [taken(waiting), taken(waiting)] == [4, 2]
+    assert [taken(waiting), taken(waiting)] == [4, 4]
 
 
-def test_workers_share_what_waits(loop: asyncio.AbstractEventLoop) -> None:
+def test_workers_share_what_waits_and_leave_something_for_their_next_turn(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
     waiting = queue_of(workers=2, max_batch=8)
     waiting.put_ready(jobs(7, loop))
 
-    assert [taken(waiting), taken(waiting)] == [4, 2]
+    assert [taken(waiting) for _ in range(4)] == [2, 2, 1, 1]
+
+
+def test_workers_that_wait_for_full_batches_take_their_whole_share(
+    loop: asyncio.AbstractEventLoop,
+) -> None:
+    waiting = queue_of(workers=2, max_batch=3, max_wait_seconds=3600)
+    waiting.put_ready(jobs(6, loop))
+
+    assert taken(waiting) == 3
 
 
 def test_decoding_comes_before_computing_until_all_workers_have_full_batches(
@@ -83,7 +94,7 @@ def test_decoding_comes_before_computing_until_all_workers_have_full_batches(
     assert callable(waiting.take())
     waiting.put_call(lambda: None)
     waiting.put_ready(jobs(1, loop))
-    assert taken(waiting) == 2
+    assert taken(waiting) == 1
 
 
 def test_a_batch_waits_for_more_no_longer_than_it_may(loop: asyncio.AbstractEventLoop) -> None:
@@ -190,6 +201,7 @@ def test_places_are_free_again_once_images_are_computed(loop: asyncio.AbstractEv
     waiting = queue_of(queue=2)
     waiting.reserve(2)
     waiting.put_ready(jobs(2, loop))
+    waiting.take()
     waiting.take()
 
     waiting.reserve(2)

@@ -126,8 +126,13 @@ class RequestQueue:
         return self._max_wait_seconds - (perf_counter() - self._ready[0].waits_since)
 
     def _batch(self) -> list[Job]:
-        """A fair share of what is ready, so that no worker goes without."""
-        share = -(-len(self._ready) // self._workers)
+        """A fair share of what is ready, so that no worker goes without.
+
+        Half of it where batches need not be full: those who ask again as soon as they are answered
+        would else leave all workers idle at once.
+        """
+        turns = 1 if self._max_wait_seconds else 2
+        share = -(-len(self._ready) // (turns * self._workers))
         batch = [self._ready.popleft() for _ in range(min(share, self._max_batch))]
         self.waiting_images -= len(batch)
         self._taken_batches += 1
