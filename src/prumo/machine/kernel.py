@@ -89,6 +89,7 @@ CLEANUP_VARIABLE = "PRUMO_CLEANUP"
 _MOST_BYTES = 65536
 _PATIENCE_SECONDS = 10.0
 _CLEANUP_SECONDS = 5.0
+_EXEC_SECONDS = 0.005
 
 
 def descendants(pid: int) -> list[int]:
@@ -134,7 +135,8 @@ def kill_own_descendants() -> list[int]:
     while True:
         alive = living_descendants(os.getpid())
         if time.monotonic() < began + _CLEANUP_SECONDS:
-            alive = [pid for pid in alive if not cleans_up(pid)]
+            # Whoever ended meanwhile has no environment either.
+            alive = [pid for pid in alive if not cleans_up(pid) and not has_ended(pid)]
         killed.update(dict.fromkeys(alive))
         signal_all(alive, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
@@ -158,10 +160,16 @@ def has_ended(pid: int) -> bool:
 
 def cleans_up(pid: int) -> bool:
     """Whether a process says that it cleans up after others, and ends when they have ended."""
+    path = f"/proc/{pid}/environ"
     try:
-        return f"{CLEANUP_VARIABLE}=1".encode() in read_quickly(f"/proc/{pid}/environ").split(b"\0")
+        environment = read_quickly(path)
+        if not environment:
+            # While a program takes the place of another, it has none for a moment.
+            time.sleep(_EXEC_SECONDS)
+            environment = read_quickly(path)
     except OSError:
         return False
+    return f"{CLEANUP_VARIABLE}=1".encode() in environment.split(b"\0")
 
 
 def resident_bytes(pid: int) -> int:
