@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import tarfile
 from pathlib import Path
@@ -238,3 +239,14 @@ def test_an_image_of_ours_that_is_too_large_or_not_the_fastest_fails(
 
     assert images_benchmark.judged({"ours": size_bytes, "theirs": 500_000_000}, starts) == code
     assert "theirs at 1024 MB: 2.05 [" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("failing", "code"), [("theirs", 0), ("ours", 1)])
+def test_an_image_that_does_not_start_is_reported(
+    failing: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    starts = {("ours", 1024): [1.0, 1.1], ("theirs", 1024): [2.0, 2.1]}
+    starts[failing, 1024][1] = math.inf
+
+    assert images_benchmark.judged({"ours": 1, "theirs": 2}, starts) == code
+    assert f"{failing} at 1024 MB: 1 of 2 starts did not answer" in capsys.readouterr().out
