@@ -92,7 +92,7 @@ class Language:
     def scale(self, value: float | None, unit: str, metric: str = "") -> Scale:
         """The scale that shows a value best, for it and what stands beside it.
 
-        A single answer costs too little to be read: its cost is told for a thousand.
+        A single answer costs too little to be read: its cost is given per thousand.
         """
         if metric.startswith("cost_per_inference_"):
             return Scale(1e-3, f"{unit}/1000", self.marks)

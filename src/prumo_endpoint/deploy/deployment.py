@@ -172,7 +172,7 @@ class Deployment:
             (self.path / _HEALTHY_FILE).unlink(missing_ok=True)
 
     def put_state_away(self) -> None:
-        """After a removal without Terraform, whose state tells of what is gone."""
+        """After a removal without Terraform, whose state still lists what is gone."""
         with StorageError.writing(self.terraform_path), suppress(FileNotFoundError):
             (self.terraform_path / STATE_FILE).replace(self.terraform_path / _OLD_STATE_FILE)
 
